@@ -1,0 +1,233 @@
+//! Logged transitions in episodes.
+//!
+//! A [`Dataset`] is checked once, when it is built, and is then known to be finite, complete and
+//! free of transitions that cross an episode's end. It hands out views and gathered mini-batches
+//! and never copies itself, so that its columns may as well be memory-mapped files.
+
+mod buffer;
+mod error;
+mod split;
+mod standardize;
+mod summary;
+mod validate;
+
+use std::fmt;
+use std::ops::Range;
+
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, concatenate};
+
+pub use buffer::Buffer;
+pub use error::{Column, DatasetError, DatasetWarning, Quantity};
+pub use split::Subset;
+pub use standardize::Standardizer;
+pub use summary::{Range as ValueRange, Summary};
+
+/// Validated transitions in episodes.
+#[derive(Clone)]
+pub struct Dataset {
+    state_dim: usize,
+    action_dim: usize,
+    states: Buffer,
+    actions: Buffer,
+    rewards: Buffer,
+    next_states: Buffer,
+    episodes: Vec<EpisodeSpan>,
+    names: Option<ColumnNames>,
+    warnings: Vec<DatasetWarning>,
+}
+
+/// One episode of a dataset: its rows and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EpisodeSpan {
+    pub rows: Range<usize>,
+    /// The last transition led into a state from which no reward follows.
+    pub terminated: bool,
+    /// The episode was cut off after its last transition, by a time limit or by the log's end.
+    pub truncated: bool,
+}
+
+/// One logged episode, as the caller has it.
+#[derive(Debug, Clone)]
+pub struct Episode {
+    /// `[steps, d_s]`
+    pub states: Array2<f32>,
+    /// `[steps, d_a]`
+    pub actions: Array2<f32>,
+    /// `[steps]`
+    pub rewards: Array1<f32>,
+    /// `[steps, d_s]`
+    pub next_states: Array2<f32>,
+    pub terminated: bool,
+    pub truncated: bool,
+}
+
+/// All episodes as flat columns, with the rows at which they end.
+#[derive(Debug, Clone)]
+pub struct FlatColumns {
+    pub state_dim: usize,
+    pub action_dim: usize,
+    /// `rows * state_dim` values, row by row; `next_states` likewise.
+    pub states: Buffer,
+    /// `rows * action_dim` values, row by row.
+    pub actions: Buffer,
+    /// One value per row. Its length decides the number of rows.
+    pub rewards: Buffer,
+    pub next_states: Buffer,
+    /// One flag per row, true at most in an episode's last one; `truncated` likewise.
+    pub terminated: Vec<bool>,
+    pub truncated: Vec<bool>,
+    /// Exclusive end row of each episode, increasing, the last one equal to the number of rows.
+    pub episode_ends: Vec<usize>,
+}
+
+/// Names of the state and action columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnNames {
+    pub states: Vec<String>,
+    pub actions: Vec<String>,
+}
+
+/// Rows gathered from a dataset.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    pub states: Array2<f32>,
+    pub actions: Array2<f32>,
+    pub rewards: Array1<f32>,
+    pub next_states: Array2<f32>,
+}
+
+impl Dataset {
+    /// Builds a dataset from whole episodes.
+    pub fn from_episodes(episodes: Vec<Episode>) -> Result<Self, DatasetError> {
+        Self::from_columns(validate::flatten(&episodes)?, None)
+    }
+
+    /// Builds a dataset over flat columns, which are kept as they are and not copied.
+    pub fn from_columns(
+        columns: FlatColumns,
+        names: Option<ColumnNames>,
+    ) -> Result<Self, DatasetError> {
+        let checked = validate::check(&columns, names.as_ref())?;
+        Ok(Self {
+            state_dim: columns.state_dim,
+            action_dim: columns.action_dim,
+            states: columns.states,
+            actions: columns.actions,
+            rewards: columns.rewards,
+            next_states: columns.next_states,
+            episodes: checked.episodes,
+            names,
+            warnings: checked.warnings,
+        })
+    }
+
+    /// Declares the columns' names, for messages and reports.
+    pub fn with_names(mut self, names: ColumnNames) -> Result<Self, DatasetError> {
+        validate::check_names(&names, self.state_dim, self.action_dim)?;
+        for warning in &mut self.warnings {
+            validate::rename(warning, &names);
+        }
+        self.names = Some(names);
+        Ok(self)
+    }
+
+    /// Number of transitions.
+    pub fn rows(&self) -> usize {
+        self.rewards.len()
+    }
+
+    pub fn state_dim(&self) -> usize {
+        self.state_dim
+    }
+
+    pub fn action_dim(&self) -> usize {
+        self.action_dim
+    }
+
+    pub fn episodes(&self) -> &[EpisodeSpan] {
+        &self.episodes
+    }
+
+    pub fn names(&self) -> Option<&ColumnNames> {
+        self.names.as_ref()
+    }
+
+    /// Doubts found while checking.
+    pub fn warnings(&self) -> &[DatasetWarning] {
+        &self.warnings
+    }
+
+    /// `[rows, d_s]`, a view.
+    pub fn states(&self) -> ArrayView2<'_, f32> {
+        view(&self.states, self.rows(), self.state_dim)
+    }
+
+    /// `[rows, d_a]`, a view.
+    pub fn actions(&self) -> ArrayView2<'_, f32> {
+        view(&self.actions, self.rows(), self.action_dim)
+    }
+
+    /// `[rows]`, a view.
+    pub fn rewards(&self) -> ArrayView1<'_, f32> {
+        ArrayView1::from(&*self.rewards)
+    }
+
+    /// `[rows, d_s]`, a view.
+    pub fn next_states(&self) -> ArrayView2<'_, f32> {
+        view(&self.next_states, self.rows(), self.state_dim)
+    }
+
+    /// The first state of every episode, `[episodes, d_s]`: the data's own sample of `p_0`.
+    pub fn initial_states(&self) -> Array2<f32> {
+        let starts: Vec<usize> = self.episodes.iter().map(|episode| episode.rows.start).collect();
+        self.states().select(Axis(0), &starts)
+    }
+
+    /// Copies the given rows.
+    pub fn gather(&self, rows: &[usize]) -> Batch {
+        Batch {
+            states: self.states().select(Axis(0), rows),
+            actions: self.actions().select(Axis(0), rows),
+            rewards: self.rewards().select(Axis(0), rows),
+            next_states: self.next_states().select(Axis(0), rows),
+        }
+    }
+}
+
+impl Batch {
+    /// What the dynamics model sees: `(s, a)`, `[rows, d_s + d_a]`.
+    pub fn inputs(&self) -> Array2<f32> {
+        inputs(self.states.view(), self.actions.view())
+    }
+
+    /// What it predicts: `s' - s`, followed by the reward if it is learned.
+    pub fn targets(&self, with_reward: bool) -> Array2<f32> {
+        let differences = &self.next_states - &self.states;
+        if !with_reward {
+            return differences;
+        }
+        let rewards = self.rewards.view().insert_axis(Axis(1));
+        concatenate(Axis(1), &[differences.view(), rewards]).expect("both have one row per step")
+    }
+}
+
+/// `(s, a)` side by side. The two must have equally many rows.
+pub(crate) fn inputs(states: ArrayView2<'_, f32>, actions: ArrayView2<'_, f32>) -> Array2<f32> {
+    concatenate(Axis(1), &[states, actions]).expect("states and actions have equally many rows")
+}
+
+impl fmt::Debug for Dataset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dataset")
+            .field("rows", &self.rows())
+            .field("episodes", &self.episodes.len())
+            .field("state_dim", &self.state_dim)
+            .field("action_dim", &self.action_dim)
+            .finish_non_exhaustive()
+    }
+}
+
+fn view(buffer: &Buffer, rows: usize, width: usize) -> ArrayView2<'_, f32> {
+    ArrayView2::from_shape((rows, width), buffer)
+        .expect("buffer lengths are checked when the dataset is built")
+}

@@ -1,0 +1,117 @@
+//! Learned transition models with honest uncertainty.
+
+pub mod ensemble;
+pub mod svgd;
+
+use ndarray::{Array2, Array3, ArrayView2, Axis};
+
+use crate::error::{Error, Result};
+
+/// A model of what follows a state and an action.
+///
+/// Its outputs are the columns of the next state, followed by the reward if the model learned it.
+pub trait Dynamics: Send + Sync {
+    fn state_dim(&self) -> usize;
+
+    fn action_dim(&self) -> usize;
+
+    /// Whether the last output is the reward.
+    fn predicts_reward(&self) -> bool;
+
+    /// Predictions for states `[batch, d_s]` and actions `[batch, d_a]`.
+    fn predict(
+        &self,
+        states: ArrayView2<'_, f32>,
+        actions: ArrayView2<'_, f32>,
+    ) -> Result<Prediction>;
+
+    /// Number of outputs.
+    fn outputs(&self) -> usize {
+        self.state_dim() + usize::from(self.predicts_reward())
+    }
+}
+
+/// A batch of predictions `[batch, outputs]`, in the units of the data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// Mean over the posterior, μ.
+    pub mean: Array2<f32>,
+    /// What more data would remove, σ_e.
+    pub epistemic_std: Array2<f32>,
+    /// What no data would remove, σ_a.
+    pub aleatoric_std: Array2<f32>,
+    /// The single members' predictions, if the model has members.
+    pub members: Option<Members>,
+}
+
+/// Predictions of the members of an ensemble, each `[members, batch, outputs]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Members {
+    pub means: Array3<f32>,
+    pub stds: Array3<f32>,
+}
+
+impl Prediction {
+    /// The mixture of the members, equally weighted (`eq:predictive_gmm`):
+    ///
+    ///   μ = 1/K Σ h_k      σ_e² = 1/K Σ (h_k - μ)²      σ_a² = 1/K Σ ν_k²
+    pub fn of_members(members: Members) -> Self {
+        let k = members.means.len_of(Axis(0)) as f32;
+        let mean = members.means.sum_axis(Axis(0)) / k;
+        let mean_square = |squares: Array3<f32>| (squares.sum_axis(Axis(0)) / k).mapv(f32::sqrt);
+        Self {
+            epistemic_std: mean_square((&members.means - &mean).mapv(|d| d * d)),
+            aleatoric_std: mean_square(members.stds.mapv(|d| d * d)),
+            mean,
+            members: Some(members),
+        }
+    }
+
+    /// Standard deviation of the predictive distribution, √(σ_e² + σ_a²).
+    pub fn total_std(&self) -> Array2<f32> {
+        ndarray::Zip::from(&self.epistemic_std)
+            .and(&self.aleatoric_std)
+            .map_collect(|epistemic, aleatoric| epistemic.hypot(*aleatoric))
+    }
+}
+
+/// Checks that a batch has the widths that a model was fitted on, and as many actions as states.
+pub(crate) fn check_batch(
+    dynamics: &dyn Dynamics,
+    states: ArrayView2<'_, f32>,
+    actions: ArrayView2<'_, f32>,
+) -> Result<()> {
+    let widths = [
+        ("states", dynamics.state_dim(), states.ncols()),
+        ("actions", dynamics.action_dim(), actions.ncols()),
+    ];
+    for (part, expected, found) in widths {
+        if expected != found {
+            return Err(Error::Dimension { part, expected, found });
+        }
+    }
+    if states.nrows() != actions.nrows() {
+        let (expected, found) = (vec![states.nrows()], vec![actions.nrows()]);
+        return Err(Error::SuppliedShape { part: "actions", expected, found });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    #[test]
+    fn mixture_moments_are_those_of_the_members() {
+        let prediction = Prediction::of_members(Members {
+            means: array![[[1.0]], [[3.0]]],
+            stds: array![[[0.6]], [[0.8]]],
+        });
+        assert_eq!(prediction.mean, array![[2.0]]);
+        assert_eq!(prediction.epistemic_std, array![[1.0]]);
+        assert!((prediction.aleatoric_std[[0, 0]] - 0.5_f32.sqrt()).abs() < 1e-6);
+        assert!((prediction.total_std()[[0, 0]] - 1.5_f32.sqrt()).abs() < 1e-6);
+    }
+}

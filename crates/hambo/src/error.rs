@@ -1,0 +1,63 @@
+//! Everything that can go wrong, said so that the reader knows what to do next.
+
+use crate::dataset::DatasetError;
+
+/// The crate's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error raised by code that the caller supplied.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A problem that ends a run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    #[error(transparent)]
+    Dataset(#[from] DatasetError),
+
+    #[error(
+        "{found} episode is not enough to split; give at least two, because a split never cuts one"
+    )]
+    TooFewEpisodes { found: usize },
+
+    #[error("setting `{name}` is {value}; expected {expected}")]
+    Setting { name: &'static str, value: String, expected: &'static str },
+
+    /// A policy, reward, termination or sampler returned its own error.
+    #[error("the {part} failed on a batch of {rows} rows: {source}")]
+    Supplied { part: &'static str, rows: usize, source: BoxError },
+
+    #[error(
+        "the {part} returned shape {found:?} for a batch that needs {expected:?}; \
+         return one row per input row"
+    )]
+    SuppliedShape { part: &'static str, expected: Vec<usize>, found: Vec<usize> },
+
+    #[error(
+        "the {part} returned {value} at row {row}, column {column}; \
+         return finite numbers for every state it may be asked about"
+    )]
+    SuppliedValue { part: &'static str, row: usize, column: usize, value: f32 },
+
+    #[error("{part}: got {found} columns, the model was fitted on {expected}")]
+    Dimension { part: &'static str, expected: usize, found: usize },
+
+    #[error(
+        "training diverged at step {step}: the {metric} became {value}; \
+         lower `learning_rate`, or check the data for extreme values"
+    )]
+    Diverged { step: usize, metric: &'static str, value: f64 },
+
+    #[error(
+        "calibration needs finite residuals of at least one point: got {points} points{}; \
+         check the calibration split and the model",
+        if *finite { "" } else { ", some of them not finite" }
+    )]
+    Calibration { points: usize, finite: bool },
+
+    #[error("saved network: {0}")]
+    SavedNetwork(String),
+
+    #[error("cancelled during {stage} at step {step}")]
+    Cancelled { stage: &'static str, step: usize },
+}

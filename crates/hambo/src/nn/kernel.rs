@@ -1,0 +1,289 @@
+//! Forward and backward passes of an ensemble of perceptrons on the CPU.
+//!
+//! The unit of work is one member on one block of rows: its activations stay in the core's cache
+//! through all layers, and bias and ReLU touch a block that the product has just written. Blocks
+//! have a fixed size, and partial sums are added in a fixed order, so that results do not depend on
+//! the number of threads.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+use super::layout::{Layer, Layout};
+
+/// Rows per block: 128 rows of 256 hidden values are 128 KiB, so a few layers fit into L2.
+const BLOCK_ROWS: usize = 128;
+
+/// What the forward pass leaves for the backward pass: for each member and block of rows the
+/// activations after ReLU, layer by layer.
+pub(super) type Hidden = Vec<Vec<f32>>;
+
+/// Outputs `[members, rows, outputs]` for shared inputs `[rows, inputs]`.
+pub(super) fn forward(layout: &Layout, params: &[f32], inputs: &[f32]) -> Vec<f32> {
+    let blocks = Block::all(layout, params, inputs, BLOCK_ROWS);
+    let outputs: Vec<Vec<f32>> = blocks
+        .par_iter()
+        .with_max_len(1)
+        .map(|block| forward_block(layout, params, inputs, block).0)
+        .collect();
+    outputs.concat()
+}
+
+/// As [`forward`], keeping the activations.
+pub(super) fn forward_keeping_hidden(
+    layout: &Layout,
+    params: &[f32],
+    inputs: &[f32],
+) -> (Vec<f32>, Hidden) {
+    let blocks = Block::all(layout, params, inputs, BLOCK_ROWS);
+    let (outputs, hidden): (Vec<Vec<f32>>, Hidden) = blocks
+        .par_iter()
+        .with_max_len(1)
+        .map(|block| forward_block(layout, params, inputs, block))
+        .unzip();
+    (outputs.concat(), hidden)
+}
+
+/// Outputs and activations of one block.
+fn forward_block(
+    layout: &Layout,
+    params: &[f32],
+    inputs: &[f32],
+    block: &Block,
+) -> (Vec<f32>, Vec<f32>) {
+    let params = rows_of(params, block.member, 1, layout.parameters());
+    let (last, hidden_layers) = layout.layers().split_last().expect("a layout has a layer");
+    let mut outputs = vec![0.0; block.rows * last.outputs];
+    let mut hidden = vec![0.0; block.rows * layout.hidden_values()];
+    let mut previous = rows_of(inputs, block.first_row, block.rows, layout.inputs());
+    let mut free = hidden.as_mut_slice();
+    for layer in hidden_layers {
+        let (activations, rest) = free.split_at_mut(block.rows * layer.outputs);
+        dense(layer, params, previous, activations, true);
+        (previous, free) = (activations, rest);
+    }
+    dense(last, params, previous, &mut outputs, false);
+    (outputs, hidden)
+}
+
+/// `y = x W + b`, then ReLU if asked.
+fn dense(layer: &Layer, params: &[f32], inputs: &[f32], outputs: &mut [f32], relu: bool) {
+    let rows = outputs.len() / layer.outputs;
+    let weight = &params[layer.weight.clone()];
+    let bias = &params[layer.bias.clone()];
+    matmul(
+        MatMut::from_row_major_slice_mut(outputs, rows, layer.outputs),
+        Accum::Replace,
+        MatRef::from_row_major_slice(inputs, rows, layer.inputs),
+        MatRef::from_row_major_slice(weight, layer.inputs, layer.outputs),
+        1.0,
+        Par::Seq,
+    );
+    for row in outputs.chunks_exact_mut(layer.outputs) {
+        if relu {
+            row.iter_mut().zip(bias).for_each(|(y, b)| *y = (*y + b).max(0.0));
+        } else {
+            row.iter_mut().zip(bias).for_each(|(y, b)| *y += b);
+        }
+    }
+}
+
+/// What a caller needs of the backward pass; the rest is not computed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    pub params: bool,
+    pub inputs: bool,
+}
+
+/// Gradients of a scalar with respect to parameters `[members, len]` and inputs `[rows, inputs]`,
+/// given its gradient with respect to the outputs. What is not wanted comes back empty.
+///
+/// First every block carries its gradient back through the layers; then every layer of every
+/// member sums its weights' gradient over the blocks. So no partial sum is ever written down.
+pub(super) fn backward(
+    layout: &Layout,
+    params: &[f32],
+    inputs: &[f32],
+    hidden: &Hidden,
+    output_grad: &[f32],
+    wanted: Wanted,
+) -> (Vec<f32>, Vec<f32>) {
+    let blocks = Block::all(layout, params, inputs, BLOCK_ROWS);
+    let members = params.len() / layout.parameters();
+    let rows = inputs.len() / layout.inputs();
+    let mut backs: Vec<BlockGradient> = blocks
+        .par_iter()
+        .zip(hidden)
+        .with_max_len(1)
+        .map(|(block, hidden)| {
+            let params = rows_of(params, block.member, 1, layout.parameters());
+            let first = block.member * rows + block.first_row;
+            let output_grad = rows_of(output_grad, first, block.rows, layout.outputs());
+            BlockGradient::compute(layout, params, hidden, output_grad, wanted.inputs)
+        })
+        .collect();
+
+    let input_grad = if wanted.inputs {
+        let per_block: Vec<Vec<f32>> =
+            backs.iter_mut().map(|back| std::mem::take(&mut back.inputs)).collect();
+        let per_member = per_block.chunks(per_block.len().div_ceil(members.max(1)).max(1));
+        sum(per_member.map(|blocks| blocks.concat()))
+    } else {
+        Vec::new()
+    };
+    if !wanted.params {
+        return (Vec::new(), input_grad);
+    }
+
+    let mut param_grad = vec![0.0; params.len()];
+    let per_member = (blocks.len() / members.max(1)).max(1);
+    let tasks = layer_slots(layout, &mut param_grad);
+    tasks.into_par_iter().with_max_len(1).for_each(|(member, index, weight_grad, bias_grad)| {
+        let range = member * per_member..((member + 1) * per_member).min(blocks.len());
+        for block in range {
+            let layer = &layout.layers()[index];
+            let layer_inputs = match index {
+                0 => rows_of(inputs, blocks[block].first_row, blocks[block].rows, layer.inputs),
+                _ => layer_rows(layout, &hidden[block], blocks[block].rows, index - 1),
+            };
+            let grad = &backs[block].outputs[index];
+            add_layer_gradient(layer, layer_inputs, grad, weight_grad, bias_grad);
+        }
+    });
+    (param_grad, input_grad)
+}
+
+/// The backward pass of one block.
+struct BlockGradient {
+    /// With respect to each layer's output, before ReLU.
+    outputs: Vec<Vec<f32>>,
+    /// With respect to the network's input, if wanted.
+    inputs: Vec<f32>,
+}
+
+impl BlockGradient {
+    fn compute(
+        layout: &Layout,
+        params: &[f32],
+        hidden: &[f32],
+        output_grad: &[f32],
+        want_inputs: bool,
+    ) -> Self {
+        let rows = output_grad.len() / layout.outputs();
+        let layers = layout.layers();
+        let mut outputs = vec![Vec::new(); layers.len()];
+        let mut grad = output_grad.to_vec();
+        for index in (1..layers.len()).rev() {
+            let mut previous = input_gradient(&layers[index], params, &grad);
+            // ReLU passed a gradient where its output was positive.
+            let activations = layer_rows(layout, hidden, rows, index - 1);
+            for (g, &h) in previous.iter_mut().zip(activations) {
+                *g = if h > 0.0 { *g } else { 0.0 };
+            }
+            outputs[index] = std::mem::replace(&mut grad, previous);
+        }
+        let inputs =
+            if want_inputs { input_gradient(&layers[0], params, &grad) } else { Vec::new() };
+        outputs[0] = grad;
+        Self { outputs, inputs }
+    }
+}
+
+/// The activations of hidden layer `index` in a block's activations.
+fn layer_rows<'a>(layout: &Layout, hidden: &'a [f32], rows: usize, index: usize) -> &'a [f32] {
+    let layers = layout.layers();
+    let before: usize = layers[..index].iter().map(|layer| layer.outputs).sum();
+    rows_of(&hidden[rows * before..], 0, rows, layers[index].outputs)
+}
+
+/// A gradient `[members, len]` cut into the weights and bias of every layer of every member.
+fn layer_slots<'a>(
+    layout: &Layout,
+    gradient: &'a mut [f32],
+) -> Vec<(usize, usize, &'a mut [f32], &'a mut [f32])> {
+    let mut slots = Vec::new();
+    for (member, mut rest) in gradient.chunks_mut(layout.parameters()).enumerate() {
+        for (index, layer) in layout.layers().iter().enumerate() {
+            let (weight, after) = rest.split_at_mut(layer.weight.len());
+            let (bias, after) = after.split_at_mut(layer.bias.len());
+            slots.push((member, index, weight, bias));
+            rest = after;
+        }
+    }
+    slots
+}
+
+/// `dW += x^T dy`, `db += sum over rows of dy`.
+fn add_layer_gradient(
+    layer: &Layer,
+    inputs: &[f32],
+    grad: &[f32],
+    weight_grad: &mut [f32],
+    bias_grad: &mut [f32],
+) {
+    let rows = grad.len() / layer.outputs;
+    matmul(
+        MatMut::from_row_major_slice_mut(weight_grad, layer.inputs, layer.outputs),
+        Accum::Add,
+        MatRef::from_row_major_slice(inputs, rows, layer.inputs).transpose(),
+        MatRef::from_row_major_slice(grad, rows, layer.outputs),
+        1.0,
+        Par::Seq,
+    );
+    for row in grad.chunks_exact(layer.outputs) {
+        bias_grad.iter_mut().zip(row).for_each(|(b, g)| *b += g);
+    }
+}
+
+/// `dx = dy W^T`.
+fn input_gradient(layer: &Layer, params: &[f32], grad: &[f32]) -> Vec<f32> {
+    let rows = grad.len() / layer.outputs;
+    let weight = &params[layer.weight.clone()];
+    let mut input_grad = vec![0.0; rows * layer.inputs];
+    matmul(
+        MatMut::from_row_major_slice_mut(&mut input_grad, rows, layer.inputs),
+        Accum::Replace,
+        MatRef::from_row_major_slice(grad, rows, layer.outputs),
+        MatRef::from_row_major_slice(weight, layer.inputs, layer.outputs).transpose(),
+        1.0,
+        Par::Seq,
+    );
+    input_grad
+}
+
+/// The sum of equally long vectors, in order.
+fn sum(vectors: impl Iterator<Item = Vec<f32>>) -> Vec<f32> {
+    let add = |mut total: Vec<f32>, next: Vec<f32>| {
+        total.iter_mut().zip(next).for_each(|(total, value)| *total += value);
+        total
+    };
+    vectors.reduce(add).unwrap_or_default()
+}
+
+/// Some rows of one member.
+struct Block {
+    member: usize,
+    first_row: usize,
+    rows: usize,
+}
+
+impl Block {
+    /// All rows of all members, member by member, in blocks of at most `size` rows.
+    fn all(layout: &Layout, params: &[f32], inputs: &[f32], size: usize) -> Vec<Self> {
+        let members = params.len() / layout.parameters();
+        let rows = inputs.len() / layout.inputs();
+        (0..members)
+            .flat_map(|member| {
+                (0..rows).step_by(size).map(move |first_row| Self {
+                    member,
+                    first_row,
+                    rows: size.min(rows - first_row),
+                })
+            })
+            .collect()
+    }
+}
+
+fn rows_of(values: &[f32], first: usize, count: usize, width: usize) -> &[f32] {
+    &values[first * width..(first + count) * width]
+}

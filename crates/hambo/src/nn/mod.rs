@@ -1,0 +1,18 @@
+//! Neural networks: ensembles of perceptrons, their gradients and Adam.
+//!
+//! The only module that names the tensor engine (Burn). Networks take and give ndarray batches;
+//! losses are written on [`Tensor`] and differentiated by the engine.
+
+mod adam;
+mod device;
+mod kernel;
+mod layout;
+mod mlp;
+mod op;
+
+pub use adam::Adam;
+pub use burn::tensor::Tensor;
+pub use burn::tensor::activation::softplus;
+pub use device::{Device, array};
+pub use layout::Layout;
+pub use mlp::Mlps;

@@ -1,0 +1,44 @@
+# `just check` is exactly what CI runs.
+
+# Lists the recipes.
+default:
+    @just --list
+
+# Everything that must pass.
+check: fmt clippy test doctest docs deny typos
+
+# Formatting.
+fmt:
+    cargo fmt --all --check
+
+# Lints, with warnings denied.
+clippy:
+    cargo clippy --workspace --all-targets -- --deny warnings
+
+# Unit and integration tests.
+test:
+    cargo nextest run --workspace
+
+# Examples in the documentation.
+doctest:
+    cargo test --quiet --workspace --doc
+
+# Documentation without broken links.
+docs:
+    RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --workspace --no-deps --document-private-items
+
+# Licences, bans and sources of the dependencies (advisories need a network).
+deny:
+    cargo deny --offline check licenses bans sources
+
+# Spelling.
+typos:
+    typos
+
+# Network speed as a share of the best bare matrix product of the same run.
+bench-nn:
+    cargo run --quiet -p hambo --example bench_nn
+
+# The ensemble on Pendulum: error, uncertainty away from the data, calibration; five seeds.
+study-pendulum-model:
+    cargo run --quiet -p hambo --example pendulum_model
