@@ -432,6 +432,21 @@ mod tests {
     }
 
     #[test]
+    fn epistemic_std_grows_away_from_data() {
+        let data = data(60);
+        let (model, _) = Ensemble::fit(&data.all(), &thorough(), Seed(6), &Silent).unwrap();
+        let batch = data.all().slice(0, 500);
+        let mean_std = |scale: f32| {
+            let (states, actions) = (&batch.states * scale, &batch.actions * scale);
+            let prediction = model.predict(states.view(), actions.view()).unwrap();
+            prediction.epistemic_std.mean_axis(Axis(0)).unwrap()
+        };
+        // Five standard deviations out; ReLU networks extrapolate linearly, and differently.
+        let (inside, outside) = (mean_std(1.0), mean_std(5.0));
+        assert!((&outside / &inside).iter().all(|&ratio| ratio > 5.0), "{inside} to {outside}");
+    }
+
+    #[test]
     fn an_exploding_fit_is_reported_as_diverged() {
         let settings = EnsembleSettings { learning_rate: 1e30, ..quick() };
         let error =
