@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use hambo::calibration::TemperatureKind;
 use hambo::dynamics::ensemble::{Ensemble, EnsembleSettings};
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
-use hambo::{Calibration, Dynamics, Event, Result, Seed, collect};
+use hambo::{Calibration, Dynamics, Event, Result, Seed, Streams, collect};
 use ndarray::{Array2, Axis};
 
 #[global_allocator]
@@ -15,7 +15,7 @@ fn main() -> Result<()> {
     let seed = Seed(0);
     let task = pendulum::task(200);
     let behaviour = SwingUp::DETUNED.noisy(0.5);
-    let logs = collect(&Pendulum, &task, &behaviour, 50, &mut seed.stream("logs"))?;
+    let logs = collect(&Pendulum, &task, &behaviour, 50, &mut Streams::new(seed, "logs"))?;
     let summary = logs.summary();
     println!(
         "logs: {} transitions in {} episodes, returns {:.0} to {:.0}",

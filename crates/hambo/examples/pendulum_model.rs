@@ -10,7 +10,7 @@ use hambo::calibration::TemperatureKind;
 use hambo::dataset::{Dataset, Episode, Subset};
 use hambo::dynamics::ensemble::{Ensemble, EnsembleSettings};
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
-use hambo::{Calibration, Dynamics, Result, Seed, Silent, collect};
+use hambo::{Calibration, Dynamics, Result, Seed, Silent, Streams, collect};
 use ndarray::{Array1, Axis};
 
 #[global_allocator]
@@ -31,8 +31,8 @@ fn main() -> Result<()> {
 fn study(seed: Seed) -> Result<()> {
     let task = pendulum::task(200);
     let behaviour = SwingUp::DETUNED.noisy(0.5);
-    let logs = collect(&Pendulum, &task, &behaviour, EPISODES, &mut seed.stream("logs"))?;
-    let fresh = collect(&Pendulum, &task, &behaviour, EPISODES, &mut seed.stream("fresh"))?;
+    let logs = collect(&Pendulum, &task, &behaviour, EPISODES, &mut Streams::new(seed, "logs"))?;
+    let fresh = collect(&Pendulum, &task, &behaviour, EPISODES, &mut Streams::new(seed, "fresh"))?;
 
     let (train, rest) = logs.all().split(0.1, &mut seed.stream("calibration split"))?;
     let (model, report) = Ensemble::fit(&train, &EnsembleSettings::default(), seed, &Silent)?;

@@ -55,6 +55,15 @@ pub enum Error {
     )]
     Calibration { points: usize, finite: bool },
 
+    #[error(
+        "the task has no reward and the model has not learned one; \
+         give a reward, or fit the model with `learn_reward`"
+    )]
+    NoReward,
+
+    #[error("{variant} needs a model with that member, this one has {members}; use an ensemble")]
+    NoMembers { variant: String, members: usize },
+
     #[error("saved network: {0}")]
     SavedNetwork(String),
 

@@ -11,20 +11,23 @@
 //! 3. [`dynamics`]: a model of the transitions that knows what it does not know
 //! 4. [`calibration`]: is its uncertainty as large as its error?
 //!
-//! Hallucinated rollouts, adversaries and the bound itself are still to come.
+//! 5. [`hallucination`]: that model in an adversary's hands, for [`rollout`]s
+//! 6. [`mod@bound`]: the Monte Carlo error of the returns
+//!
+//! Trained adversaries, and the evaluation that puts all of this together, are still to come.
 //!
 //! ```
 //! use hambo::calibration::TemperatureKind;
 //! use hambo::dynamics::ensemble::{Ensemble, EnsembleSettings};
 //! use hambo::task::pendulum::{self, Pendulum, SwingUp};
-//! use hambo::{Calibration, Dynamics, Seed, Silent};
+//! use hambo::{Calibration, Dynamics, Seed, Silent, Streams};
 //!
 //! # fn main() -> hambo::Result<()> {
 //! let seed = Seed(0);
 //! // Ten episodes of a mediocre controller stand in for your logs.
 //! let behaviour = SwingUp::DETUNED.noisy(0.5);
 //! let task = pendulum::task(50);
-//! let logs = hambo::collect(&Pendulum, &task, &behaviour, 10, &mut seed.stream("logs"))?;
+//! let logs = hambo::collect(&Pendulum, &task, &behaviour, 10, &mut Streams::new(seed, "logs"))?;
 //!
 //! let (train, rest) = logs.all().split(0.1, &mut seed.stream("calibration split"))?;
 //! let settings = EnsembleSettings { hidden: vec![32; 2], max_steps: 50, ..Default::default() };
@@ -38,9 +41,11 @@
 //! # }
 //! ```
 
+pub mod bound;
 pub mod calibration;
 pub mod dataset;
 pub mod dynamics;
+pub mod hallucination;
 pub mod nn;
 pub mod progress;
 pub mod rng;
@@ -55,5 +60,5 @@ pub use dynamics::{Dynamics, Prediction};
 pub use error::{BoxError, Error, Result};
 pub use progress::{Event, Observer, Silent};
 pub use rng::Seed;
-pub use rollout::collect;
+pub use rollout::{Streams, collect};
 pub use task::{Policy, Reward, Task, Termination};

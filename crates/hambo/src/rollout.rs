@@ -1,54 +1,115 @@
 //! Episodes in lockstep over a batch: one plain loop over the horizon, one call to the policy a
 //! step. Episodes that terminate leave the batch.
 
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use crate::dataset::{Dataset, Episode};
 use crate::error::Result;
-use crate::rng::Stream;
-use crate::task::{self, Policy, Simulator, Task};
+use crate::rng::{Seed, Stream};
+use crate::task::{self, Policy, Simulator, StateBounds, Task};
 
-/// One step of all episodes that still run. Row `i` belongs to episode `episodes[i]`.
+/// What carries a batch of states one step further: the true dynamics or a learned model.
+pub trait Transition {
+    fn state_dim(&self) -> usize;
+
+    fn action_dim(&self) -> usize;
+
+    /// Noise must be drawn for all `at.total` episodes, also for those that have ended, so that
+    /// two rollouts from the same streams see the same noise in the same episode.
+    fn step(&mut self, at: &Moment<'_>, rng: &mut Stream) -> Result<Outcome>;
+}
+
+/// The running episodes before a step. Row `i` belongs to episode `episodes[i]`.
+#[derive(Debug)]
+pub struct Moment<'a> {
+    pub time: usize,
+    pub total: usize,
+    pub episodes: &'a [usize],
+    pub states: ArrayView2<'a, f32>,
+    pub actions: ArrayView2<'a, f32>,
+}
+
+/// Where a step led.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    pub next_states: Array2<f32>,
+    /// The reward, if the transition model learned it.
+    pub rewards: Option<Array1<f32>>,
+    /// What the adversary chose, `[rows, choices]`, if there is one.
+    pub choices: Option<Array2<f32>>,
+}
+
+/// One step of all episodes that still ran. Row `i` belongs to episode `episodes[i]`.
 #[derive(Debug)]
 pub struct Step<'a> {
     pub time: usize,
     pub episodes: &'a [usize],
     pub states: &'a Array2<f32>,
     pub actions: &'a Array2<f32>,
+    pub choices: Option<&'a Array2<f32>>,
     pub rewards: &'a Array1<f32>,
     pub next_states: &'a Array2<f32>,
     pub terminated: &'a Array1<bool>,
 }
 
-/// Runs `count` episodes of `policy` under the true dynamics, shows every step to `on_step`, and
+/// The random streams of a rollout, kept apart so that a policy that draws more numbers leaves the
+/// transitions' noise as it was.
+#[derive(Debug, Clone)]
+pub struct Streams {
+    pub starts: Stream,
+    pub policy: Stream,
+    pub transition: Stream,
+}
+
+impl Streams {
+    /// The streams called `name`: rollouts with equal streams are comparable pair by pair.
+    pub fn new(seed: Seed, name: &str) -> Self {
+        let stream = |part: &str| seed.stream(&format!("{name}: {part}"));
+        Self {
+            starts: stream("starts"),
+            policy: stream("policy"),
+            transition: stream("transition"),
+        }
+    }
+}
+
+/// Runs `policy` from the given starts `[episodes, d_s]`, shows every step to `on_step`, and
 /// returns the return of each episode: the sum of the rewards of the steps taken, discounted as the
 /// task says, the terminating step included.
-pub fn simulate(
-    simulator: &dyn Simulator,
+///
+/// `bounds` are the limits that every next state is moved into.
+pub fn run(
+    transition: &mut dyn Transition,
     task: &Task,
+    bounds: Option<&StateBounds>,
     policy: &dyn Policy,
-    count: usize,
-    rng: &mut Stream,
-    mut on_step: impl FnMut(&Step<'_>),
+    starts: Array2<f32>,
+    streams: &mut Streams,
+    mut on_step: impl FnMut(&Step<'_>) -> Result<()>,
 ) -> Result<Array1<f64>> {
     task.validate()?;
-    let mut states = task.initial_states.draw(count, simulator.state_dim(), rng)?;
-    let mut episodes: Vec<usize> = (0..count).collect();
-    let mut returns = Array1::zeros(count);
+    let total = starts.nrows();
+    let mut states = starts;
+    let mut episodes: Vec<usize> = (0..total).collect();
+    let mut returns = Array1::zeros(total);
     let mut weight = 1.0;
     for time in 0..task.horizon {
-        let actions = task::act(policy, states.view(), simulator.action_dim(), rng)?;
-        let mut next_states = simulator.next_states(states.view(), actions.view(), rng);
-        if let Some(bounds) = &task.state_bounds {
+        let action_dim = transition.action_dim();
+        let actions = task::act(policy, states.view(), action_dim, &mut streams.policy)?;
+        let (s, a) = (states.view(), actions.view());
+        let at = Moment { time, total, episodes: &episodes, states: s, actions: a };
+        let outcome = transition.step(&at, &mut streams.transition)?;
+        let mut next_states = outcome.next_states;
+        if let Some(bounds) = bounds {
             bounds.clamp(&mut next_states);
         }
-        let transition = (states.view(), actions.view(), next_states.view());
-        let rewards = match &task.reward {
-            Some(reward) => task::reward(&**reward, transition.0, transition.1, transition.2)?,
-            None => Array1::zeros(episodes.len()),
+        let rewards = match (&task.reward, outcome.rewards) {
+            (Some(reward), _) => task::reward(&**reward, s, a, next_states.view())?,
+            (None, Some(learned)) => learned,
+            (None, None) => return Err(crate::Error::NoReward),
         };
         let terminated = match &task.termination {
-            Some(end) => task::terminated(&**end, transition.0, transition.1, transition.2)?,
+            Some(end) => task::terminated(&**end, s, a, next_states.view())?,
             None => Array1::from_elem(episodes.len(), false),
         };
         for (&episode, &reward) in episodes.iter().zip(&rewards) {
@@ -59,10 +120,11 @@ pub fn simulate(
             episodes: &episodes,
             states: &states,
             actions: &actions,
+            choices: outcome.choices.as_ref(),
             rewards: &rewards,
             next_states: &next_states,
             terminated: &terminated,
-        });
+        })?;
         let running: Vec<usize> = (0..episodes.len()).filter(|&index| !terminated[index]).collect();
         if running.is_empty() {
             break;
@@ -78,16 +140,47 @@ pub fn simulate(
     Ok(returns)
 }
 
+/// The true dynamics of a built-in task.
+struct Truth<'a>(&'a dyn Simulator);
+
+impl Transition for Truth<'_> {
+    fn state_dim(&self) -> usize {
+        self.0.state_dim()
+    }
+
+    fn action_dim(&self) -> usize {
+        self.0.action_dim()
+    }
+
+    fn step(&mut self, at: &Moment<'_>, rng: &mut Stream) -> Result<Outcome> {
+        let next_states = self.0.next_states(at.states, at.actions, rng);
+        Ok(Outcome { next_states, rewards: None, choices: None })
+    }
+}
+
+/// Runs `count` episodes of `policy` under the true dynamics; as [`run`] otherwise.
+pub fn simulate(
+    simulator: &dyn Simulator,
+    task: &Task,
+    policy: &dyn Policy,
+    count: usize,
+    streams: &mut Streams,
+    on_step: impl FnMut(&Step<'_>) -> Result<()>,
+) -> Result<Array1<f64>> {
+    let starts = task.initial_states.draw(count, simulator.state_dim(), &mut streams.starts)?;
+    run(&mut Truth(simulator), task, None, policy, starts, streams, on_step)
+}
+
 /// Logs `count` episodes of `policy` under the true dynamics.
 pub fn collect(
     simulator: &dyn Simulator,
     task: &Task,
     policy: &dyn Policy,
     count: usize,
-    rng: &mut Stream,
+    streams: &mut Streams,
 ) -> Result<Dataset> {
     let mut logs: Vec<Log> = vec![Log::default(); count];
-    simulate(simulator, task, policy, count, rng, |step| {
+    simulate(simulator, task, policy, count, streams, |step| {
         for (row, &episode) in step.episodes.iter().enumerate() {
             let log = &mut logs[episode];
             log.states.extend(step.states.row(row));
@@ -96,6 +189,7 @@ pub fn collect(
             log.next_states.extend(step.next_states.row(row));
             log.terminated = step.terminated[row];
         }
+        Ok(())
     })?;
     let (state_dim, action_dim) = (simulator.state_dim(), simulator.action_dim());
     let episodes = logs.into_iter().map(|log| log.into_episode(state_dim, action_dim)).collect();

@@ -3,7 +3,7 @@
 
 use hambo::dynamics::ensemble::{Ensemble, EnsembleSettings};
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
-use hambo::{Dynamics, Prediction, Seed, Silent, collect};
+use hambo::{Dynamics, Prediction, Seed, Silent, Streams, collect};
 
 /// Parameters and predictions of a fit inside a pool of `threads` threads. The networks have the
 /// default width, so that every product and every pass is large enough to be split.
@@ -13,7 +13,8 @@ fn fit(threads: usize, kernel_spans_members: bool) -> (Vec<u8>, Prediction) {
         let seed = Seed(11);
         let task = pendulum::task(100);
         let behaviour = SwingUp::DETUNED.noisy(0.5);
-        let logs = collect(&Pendulum, &task, &behaviour, 20, &mut seed.stream("logs")).unwrap();
+        let logs =
+            collect(&Pendulum, &task, &behaviour, 20, &mut Streams::new(seed, "logs")).unwrap();
         let mut settings =
             EnsembleSettings { max_steps: 12, evaluate_every: 5, ..Default::default() };
         if kernel_spans_members {

@@ -3,7 +3,7 @@
 
 use hambo::Error;
 use hambo::rng::{Seed, Stream};
-use hambo::rollout::{collect, simulate};
+use hambo::rollout::{Streams, collect, simulate};
 use hambo::task::point_safety::{self, PointSafety, ViaPoint, is_dangerous};
 use hambo::task::{
     InitialStates, NoisyPolicy, Policy, Reward, Simulator, StateBounds, Termination,
@@ -13,6 +13,10 @@ use ndarray::{Array1, Array2, ArrayView2, array, s};
 
 fn rng() -> Stream {
     Seed(0).stream("tests")
+}
+
+fn streams() -> Streams {
+    Streams::new(Seed(0), "tests")
 }
 
 /// `gymnasium/pendulum.py` made the file.
@@ -36,7 +40,7 @@ fn pendulum_agrees_with_gymnasium_step_by_step() {
 }
 
 fn mean_return(task: &hambo::task::Task, simulator: &dyn Simulator, policy: &dyn Policy) -> f64 {
-    simulate(simulator, task, policy, 2000, &mut rng(), |_| {}).unwrap().mean().unwrap()
+    simulate(simulator, task, policy, 2000, &mut streams(), |_| Ok(())).unwrap().mean().unwrap()
 }
 
 #[test]
@@ -56,8 +60,9 @@ fn the_proportional_controller_reaches_the_origin() {
     let task = point_env::task(40);
     let mut last = Array2::zeros((0, 2));
     let policy = point_env::Proportional::default();
-    simulate(&point_env::PointEnv, &task, &policy, 100, &mut rng(), |step| {
+    simulate(&point_env::PointEnv, &task, &policy, 100, &mut streams(), |step| {
         last = step.next_states.clone();
+        Ok(())
     })
     .unwrap();
     assert!(last.iter().all(|value| value.abs() < 1e-3));
@@ -66,12 +71,13 @@ fn the_proportional_controller_reaches_the_origin() {
 /// The positions that π_y visits, in continuous time: the segments between its steps.
 fn touches_danger(y: f32) -> bool {
     let mut dangerous = false;
-    simulate(&PointSafety, &point_safety::task(12), &ViaPoint { y }, 1, &mut rng(), |step| {
+    simulate(&PointSafety, &point_safety::task(12), &ViaPoint { y }, 1, &mut streams(), |step| {
         for part in 0..=100 {
             let at = part as f32 / 100.0;
             let position = step.states * (1.0 - at) + step.next_states * at;
             dangerous |= is_dangerous([position[[0, 0]], position[[0, 1]]]);
         }
+        Ok(())
     })
     .unwrap();
     dangerous
@@ -89,8 +95,9 @@ fn via_points_are_unsafe_exactly_below_two_over_root_three() {
 fn via_point_walks_end_at_the_goal() {
     let mut last = Array2::zeros((0, 2));
     let policy = ViaPoint { y: 1.6 };
-    simulate(&PointSafety, &point_safety::task(14), &policy, 1, &mut rng(), |step| {
+    simulate(&PointSafety, &point_safety::task(14), &policy, 1, &mut streams(), |step| {
         last = step.next_states.clone();
+        Ok(())
     })
     .unwrap();
     assert!((last - Array1::from_vec(point_safety::GOAL.to_vec())).iter().all(|d| d.abs() < 1e-4));
@@ -129,14 +136,15 @@ fn terminated_episodes_leave_the_batch_and_their_last_reward_counts() {
     task.initial_states = InitialStates::Fixed(array![[0.0, 0.0]]);
     task.termination = Some(std::sync::Arc::new(PastOne));
     let mut sizes = Vec::new();
-    let returns = simulate(&point_env::PointEnv, &task, &Right(0.75), 3, &mut rng(), |step| {
+    let returns = simulate(&point_env::PointEnv, &task, &Right(0.75), 3, &mut streams(), |step| {
         sizes.push(step.episodes.len());
+        Ok(())
     })
     .unwrap();
     // 0 -> 0.75 -> 1.5: two steps, rewards 0 and -0.75.
     assert_eq!(sizes, [3, 3]);
     assert_eq!(returns, array![-0.75, -0.75, -0.75]);
-    let data = collect(&point_env::PointEnv, &task, &Right(0.75), 3, &mut rng()).unwrap();
+    let data = collect(&point_env::PointEnv, &task, &Right(0.75), 3, &mut streams()).unwrap();
     assert!(data.episodes().iter().all(|e| e.terminated && !e.truncated && e.rows.len() == 2));
 }
 
@@ -146,7 +154,7 @@ fn discount_weighs_the_later_rewards_less() {
     task.initial_states = InitialStates::Fixed(array![[1.0, 0.0]]);
     task.discount = 0.5;
     let returns =
-        simulate(&point_env::PointEnv, &task, &Right(1.0), 1, &mut rng(), |_| {}).unwrap();
+        simulate(&point_env::PointEnv, &task, &Right(1.0), 1, &mut streams(), |_| Ok(())).unwrap();
     assert_eq!(returns, array![-(1.0 + 0.5 * 2.0 + 0.25 * 3.0)]);
 }
 
@@ -154,7 +162,7 @@ fn discount_weighs_the_later_rewards_less() {
 fn what_a_policy_gets_wrong_is_said_with_its_place() {
     let task = point_env::task(3);
     let run = |policy: &dyn Policy| {
-        let error = simulate(&point_env::PointEnv, &task, policy, 5, &mut rng(), |_| {});
+        let error = simulate(&point_env::PointEnv, &task, policy, 5, &mut streams(), |_| Ok(()));
         error.map(drop).expect_err("a broken policy").to_string()
     };
     assert_eq!(
@@ -209,7 +217,7 @@ fn bounds_clamp_states_and_must_be_ordered() {
 fn initial_states_come_from_the_data_a_set_or_a_sampler() {
     let task = pendulum::task(5);
     let policy = pendulum::SwingUp::GOOD;
-    let data = collect(&pendulum::Pendulum, &task, &policy, 7, &mut rng()).unwrap();
+    let data = collect(&pendulum::Pendulum, &task, &policy, 7, &mut streams()).unwrap();
     let starts = InitialStates::of_episodes(&data).draw(50, 3, &mut rng()).unwrap();
     let first = data.initial_states();
     let known = |row: ndarray::ArrayView1<'_, f32>| first.rows().into_iter().any(|f| f == row);

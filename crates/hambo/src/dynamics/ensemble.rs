@@ -6,11 +6,11 @@
 //!
 //! Departure: the paper predicts the next state itself; see NOTATION.md.
 
-use ndarray::{ArrayView2, s};
+use ndarray::{ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
 use super::svgd::{self, SteinKernel};
-use super::{Dynamics, Members, Prediction, check_batch};
+use super::{Dynamics, MemberPrediction, Members, Prediction, check_batch};
 use crate::dataset::{self, Batch, Standardizer, Subset};
 use crate::error::{Error, Result};
 use crate::nn::{Adam, Device, Layout, Mlps, Tensor, array, softplus};
@@ -191,15 +191,14 @@ impl Ensemble {
         let gradients = self
             .networks
             .gradient(inputs, |outputs| log_likelihoods(outputs, targets.autodiff()).sum());
-        let particles = self.networks.params().clone();
         let direction = svgd::direction(
-            particles.clone(),
+            self.networks.params().clone(),
             gradients,
             settings.prior_temperature,
             settings.kernel,
         );
         // Adam descends; a negative rate climbs.
-        self.networks.set_params(adam.step(particles, direction, -rate));
+        self.networks.update_params(|params| adam.step(params, direction, -rate));
     }
 
     /// Log-likelihood per row in standardised units, averaged over members.
@@ -214,6 +213,26 @@ impl Ensemble {
             })
             .sum();
         total / data.rows() as f64
+    }
+
+    /// What the given networks predict, in the units of the data.
+    fn predict_with(
+        &self,
+        networks: &Mlps,
+        states: ArrayView2<'_, f32>,
+        actions: ArrayView2<'_, f32>,
+    ) -> Result<Members> {
+        check_batch(self, states, actions)?;
+        let inputs = self.inputs.apply(dataset::inputs(states, actions).view());
+        let outputs = networks.outputs(networks.device().tensor(inputs.view()));
+        let (means, stds) = heads(outputs, self.outputs());
+        let (mut means, mut stds) = (array(means), array(stds));
+        means *= self.targets.std();
+        means += self.targets.mean();
+        stds *= self.targets.std();
+        let mut next_states = means.slice_mut(s![.., .., ..self.state_dim]);
+        next_states += &states;
+        Ok(Members { means, stds })
     }
 
     fn standardized(&self, batch: &Batch) -> (Tensor<2>, Tensor<2>) {
@@ -269,24 +288,36 @@ impl Dynamics for Ensemble {
         states: ArrayView2<'_, f32>,
         actions: ArrayView2<'_, f32>,
     ) -> Result<Prediction> {
-        check_batch(self, states, actions)?;
-        let inputs = self.inputs.apply(dataset::inputs(states, actions).view());
-        let width = self.outputs();
-        let outputs = self.networks.outputs(self.networks.device().tensor(inputs.view()));
-        let (means, stds) = heads(outputs, width);
-        let (mut means, mut stds) = (array(means), array(stds));
-        means *= self.targets.std();
-        means += self.targets.mean();
-        stds *= self.targets.std();
-        let mut next_states = means.slice_mut(s![.., .., ..self.state_dim]);
-        next_states += &states;
-        Ok(Prediction::of_members(Members { means, stds }))
+        let members = self.predict_with(&self.networks, states, actions)?;
+        Ok(Prediction::of_members(members))
+    }
+
+    fn members(&self) -> usize {
+        self.networks.members()
+    }
+
+    fn predict_member(
+        &self,
+        member: usize,
+        states: ArrayView2<'_, f32>,
+        actions: ArrayView2<'_, f32>,
+    ) -> Result<MemberPrediction> {
+        if member >= self.members() {
+            let variant = format!("member {member}");
+            return Err(Error::NoMembers { variant, members: self.members() });
+        }
+        let Members { means, stds } =
+            self.predict_with(&self.networks.member(member), states, actions)?;
+        Ok(MemberPrediction {
+            mean: means.index_axis_move(Axis(0), 0),
+            std: stds.index_axis_move(Axis(0), 0),
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{Array1, Array2, Axis};
+    use ndarray::{Array1, Array2};
     use rand::RngExt;
     use rand_distr::StandardNormal;
 

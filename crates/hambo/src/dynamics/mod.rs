@@ -25,6 +25,23 @@ pub trait Dynamics: Send + Sync {
         actions: ArrayView2<'_, f32>,
     ) -> Result<Prediction>;
 
+    /// Number of members whose predictions can be asked for one by one; zero if there are none.
+    fn members(&self) -> usize {
+        0
+    }
+
+    /// What one member predicts, at a cost of one member. Only for `member < self.members()`.
+    fn predict_member(
+        &self,
+        member: usize,
+        states: ArrayView2<'_, f32>,
+        actions: ArrayView2<'_, f32>,
+    ) -> Result<MemberPrediction> {
+        let _ = (states, actions);
+        let variant = format!("member {member}");
+        Err(Error::NoMembers { variant, members: self.members() })
+    }
+
     /// Number of outputs.
     fn outputs(&self) -> usize {
         self.state_dim() + usize::from(self.predicts_reward())
@@ -42,6 +59,13 @@ pub struct Prediction {
     pub aleatoric_std: Array2<f32>,
     /// The single members' predictions, if the model has members.
     pub members: Option<Members>,
+}
+
+/// Predictions of one member, each `[batch, outputs]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemberPrediction {
+    pub mean: Array2<f32>,
+    pub std: Array2<f32>,
 }
 
 /// Predictions of the members of an ensemble, each `[members, batch, outputs]`.

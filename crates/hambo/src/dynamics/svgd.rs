@@ -3,7 +3,7 @@
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use crate::nn::{Tensor, array};
+use crate::nn::{Tensor, array, mix};
 
 /// The kernel between particles, `k(θ, θ') = exp(-‖θ - θ'‖² / (2 ℓ))`.
 ///
@@ -43,12 +43,7 @@ pub fn direction(
 ) -> Tensor<2> {
     let distances = squared_distances(&particles);
     let (on_gradients, on_particles) = weights(&distances, prior_temperature, kernel);
-    let device = particles.device();
-    let small = |matrix: Array2<f32>| {
-        let k = matrix.nrows();
-        Tensor::<1>::from_floats(matrix.as_slice().expect("just made"), &device).reshape([k, k])
-    };
-    small(on_gradients).matmul(gradients) + small(on_particles).matmul(particles)
+    mix(on_gradients, gradients, on_particles, particles)
 }
 
 /// The matrices A and C of [`direction`].

@@ -66,13 +66,33 @@ impl Mlps {
     }
 
     pub fn set_params(&mut self, params: Tensor<2>) {
-        assert_eq!(params.dims(), self.params.dims(), "parameters keep their shape");
+        let expected = [self.members(), self.layout.parameters()];
+        assert_eq!(params.dims(), expected, "parameters keep their shape");
+        self.params = params;
+    }
+
+    /// Replaces the parameters by a function of them, which gets them as their only owner and may
+    /// work in place.
+    pub fn update_params(&mut self, update: impl FnOnce(Tensor<2>) -> Tensor<2>) {
+        let none = Tensor::empty([0, 0], &self.device.engine());
+        let members = self.members();
+        let params = update(std::mem::replace(&mut self.params, none));
+        assert_eq!(
+            params.dims(),
+            [members, self.layout.parameters()],
+            "parameters keep their shape"
+        );
         self.params = params;
     }
 
     /// Outputs `[members, rows, outputs]` for inputs `[rows, inputs]`.
     pub fn outputs(&self, inputs: Tensor<2>) -> Tensor<3> {
         op::mlp(self.params.clone(), inputs, &self.layout)
+    }
+
+    /// One of the networks, alone.
+    pub fn member(&self, index: usize) -> Self {
+        Self { params: self.params.clone().narrow(0, index, 1), ..self.clone() }
     }
 
     /// As [`outputs`](Self::outputs), from and to arrays.

@@ -7,6 +7,7 @@ mod adam;
 mod device;
 mod kernel;
 mod layout;
+mod mix;
 mod mlp;
 mod op;
 
@@ -15,4 +16,5 @@ pub use burn::tensor::Tensor;
 pub use burn::tensor::activation::softplus;
 pub use device::{Device, array};
 pub use layout::Layout;
+pub use mix::mix;
 pub use mlp::Mlps;

@@ -1,0 +1,232 @@
+//! Transition models made of a learned one: what an adversary may do with it, and what nobody does.
+//!
+//! | variant | next state |
+//! |---|---|
+//! | CA | N(μ + β τ η σ_e, σ_a²); the adversary chooses η in [-1, 1]^d_s (`eq:hallucinated_model`) |
+//! | DA1 | member k's Gaussian; the adversary chooses k in every step (`alg:hambo_da-1`) |
+//! | DAinf | member k's Gaussian for the whole episode (`alg:hambo_dainf`) |
+//! | DS | N(μ, σ_e² + σ_a²) |
+//! | TS1 | a random member's Gaussian in every step |
+//! | TSinf | a random member's Gaussian for the whole episode |
+//!
+//! The first three are HAMBO's; the last three are neutral and bound nothing. Committed variants
+//! evaluate only the member they are committed to.
+//!
+//! A learned reward is one more output. Under CA the worst value inside its confidence interval is
+//! known without an adversary, `r - β τ σ_e`; elsewhere it is the mean of whoever predicts. Its
+//! noise has mean zero and is left out, because it would only blur the return.
+
+use std::fmt;
+
+use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+use rand::RngExt;
+use rand_distr::StandardNormal;
+
+use crate::dynamics::{Dynamics, MemberPrediction, Prediction};
+use crate::error::{Error, Result};
+use crate::rng::Stream;
+use crate::rollout::{Moment, Outcome, Transition};
+
+/// Chooses where in the confidence box the next state lies.
+pub trait ShiftAdversary: Sync {
+    /// η in [-1, 1], `[rows, d_s]`.
+    fn shift(&self, at: &Moment<'_>, rng: &mut Stream) -> Result<Array2<f32>>;
+}
+
+/// Chooses which member of the ensemble is right.
+pub trait MemberAdversary: Sync {
+    /// One member per row.
+    fn pick(&self, at: &Moment<'_>, rng: &mut Stream) -> Result<Vec<usize>>;
+}
+
+/// Who decides about the next state.
+#[derive(Clone, Copy)]
+pub enum Choice<'a> {
+    /// CA.
+    Shift(&'a dyn ShiftAdversary),
+    /// DA1.
+    MemberPerStep(&'a dyn MemberAdversary),
+    /// DAinf, for one of the members.
+    Member(usize),
+    /// DS.
+    Distribution,
+    /// TS1.
+    RandomMemberPerStep,
+    /// TSinf.
+    RandomMember,
+}
+
+impl fmt::Debug for Choice<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shift(_) => f.write_str("CA"),
+            Self::MemberPerStep(_) => f.write_str("DA1"),
+            Self::Member(member) => write!(f, "DAinf({member})"),
+            Self::Distribution => f.write_str("DS"),
+            Self::RandomMemberPerStep => f.write_str("TS1"),
+            Self::RandomMember => f.write_str("TSinf"),
+        }
+    }
+}
+
+/// A learned model in somebody's hands.
+pub struct Hallucination<'a> {
+    dynamics: &'a dyn Dynamics,
+    choice: Choice<'a>,
+    /// β τ_j, the half-width of the confidence box in epistemic stds, per output. Used by CA.
+    radius: Array1<f32>,
+    /// Whether aleatoric noise is drawn.
+    noise: bool,
+    /// The members that TSinf's episodes are committed to.
+    committed: Vec<usize>,
+}
+
+impl fmt::Debug for Hallucination<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hallucination")
+            .field("choice", &self.choice)
+            .field("radius", &self.radius)
+            .field("noise", &self.noise)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Hallucination<'a> {
+    /// `radius` is β τ_j for every output of the model.
+    pub fn new(
+        dynamics: &'a dyn Dynamics,
+        choice: Choice<'a>,
+        radius: Array1<f32>,
+        noise: bool,
+    ) -> Result<Self> {
+        if radius.len() != dynamics.outputs() {
+            let (expected, found) = (dynamics.outputs(), radius.len());
+            return Err(Error::Dimension { part: "radius of the confidence box", expected, found });
+        }
+        let needs_members = !matches!(choice, Choice::Shift(_) | Choice::Distribution);
+        let members = dynamics.members();
+        let missing = matches!(choice, Choice::Member(member) if member >= members);
+        if needs_members && (members == 0 || missing) {
+            return Err(Error::NoMembers { variant: format!("{choice:?}"), members });
+        }
+        Ok(Self { dynamics, choice, radius, noise, committed: Vec::new() })
+    }
+
+    /// Mean and std of the outputs of each row, and what the adversary chose.
+    fn decide(&mut self, at: &Moment<'_>, rng: &mut Stream) -> Result<Decision> {
+        let d_s = self.dynamics.state_dim();
+        let k = self.dynamics.members();
+        match self.choice {
+            Choice::Shift(adversary) => {
+                let prediction = self.dynamics.predict(at.states, at.actions)?;
+                let eta = adversary.shift(at, rng)?;
+                let mut mean = prediction.mean;
+                let box_size = prediction.epistemic_std * &self.radius;
+                let mut states = mean.slice_mut(s![.., ..d_s]);
+                states += &(&eta * &box_size.slice(s![.., ..d_s]));
+                let mut reward = mean.slice_mut(s![.., d_s..]);
+                reward -= &box_size.slice(s![.., d_s..]);
+                Ok(Decision { mean, std: prediction.aleatoric_std, choices: Some(eta) })
+            }
+            Choice::MemberPerStep(adversary) => {
+                let prediction = self.dynamics.predict(at.states, at.actions)?;
+                let picked = adversary.pick(at, rng)?;
+                let choices = Array1::from_iter(picked.iter().map(|&m| m as f32));
+                let choices = Some(choices.insert_axis(Axis(1)));
+                Ok(Decision { choices, ..Decision::of_members(prediction, &picked) })
+            }
+            Choice::Member(member) => {
+                let prediction = self.dynamics.predict_member(member, at.states, at.actions)?;
+                Ok(prediction.into())
+            }
+            Choice::Distribution => {
+                let prediction = self.dynamics.predict(at.states, at.actions)?;
+                Ok(Decision { std: prediction.total_std(), mean: prediction.mean, choices: None })
+            }
+            Choice::RandomMemberPerStep => {
+                let prediction = self.dynamics.predict(at.states, at.actions)?;
+                let drawn: Vec<usize> = (0..at.total).map(|_| rng.random_range(0..k)).collect();
+                let picked: Vec<usize> = at.episodes.iter().map(|&e| drawn[e]).collect();
+                Ok(Decision::of_members(prediction, &picked))
+            }
+            Choice::RandomMember => {
+                if at.time == 0 {
+                    self.committed = (0..at.total).map(|_| rng.random_range(0..k)).collect();
+                }
+                self.decide_committed(at)
+            }
+        }
+    }
+
+    /// Each member predicts only the rows committed to it.
+    fn decide_committed(&self, at: &Moment<'_>) -> Result<Decision> {
+        let shape = (at.episodes.len(), self.dynamics.outputs());
+        let (mut mean, mut std) = (Array2::zeros(shape), Array2::zeros(shape));
+        for member in 0..self.dynamics.members() {
+            let rows: Vec<usize> = (0..at.episodes.len())
+                .filter(|&row| self.committed[at.episodes[row]] == member)
+                .collect();
+            if rows.is_empty() {
+                continue;
+            }
+            let of = |all: ArrayView2<'_, f32>| all.select(Axis(0), &rows);
+            let (states, actions) = (of(at.states), of(at.actions));
+            let prediction = self.dynamics.predict_member(member, states.view(), actions.view())?;
+            for (from, &to) in rows.iter().enumerate() {
+                mean.row_mut(to).assign(&prediction.mean.row(from));
+                std.row_mut(to).assign(&prediction.std.row(from));
+            }
+        }
+        Ok(Decision { mean, std, choices: None })
+    }
+}
+
+/// The Gaussian that a step is drawn from.
+struct Decision {
+    mean: Array2<f32>,
+    std: Array2<f32>,
+    choices: Option<Array2<f32>>,
+}
+
+impl Decision {
+    /// Row i as member `picked[i]` predicts it.
+    fn of_members(prediction: Prediction, picked: &[usize]) -> Self {
+        let members = prediction.members.expect("a variant of members has a model with members");
+        let pick = |all: &ndarray::Array3<f32>| {
+            Array2::from_shape_fn(prediction.mean.raw_dim(), |(row, j)| all[[picked[row], row, j]])
+        };
+        Self { mean: pick(&members.means), std: pick(&members.stds), choices: None }
+    }
+}
+
+impl From<MemberPrediction> for Decision {
+    fn from(prediction: MemberPrediction) -> Self {
+        Self { mean: prediction.mean, std: prediction.std, choices: None }
+    }
+}
+
+impl Transition for Hallucination<'_> {
+    fn state_dim(&self) -> usize {
+        self.dynamics.state_dim()
+    }
+
+    fn action_dim(&self) -> usize {
+        self.dynamics.action_dim()
+    }
+
+    fn step(&mut self, at: &Moment<'_>, rng: &mut Stream) -> Result<Outcome> {
+        let d_s = self.state_dim();
+        // Drawn first and for every episode: two adversaries then face the same noise.
+        let noise: Array2<f32> = if self.noise {
+            Array2::from_shape_simple_fn((at.total, d_s), || rng.sample(StandardNormal))
+        } else {
+            Array2::zeros((at.total, d_s))
+        };
+        let decision = self.decide(at, rng)?;
+        let noise = noise.select(Axis(0), at.episodes);
+        let mean = decision.mean.slice(s![.., ..d_s]);
+        let next_states = &mean + &(noise * decision.std.slice(s![.., ..d_s]));
+        let rewards = self.dynamics.predicts_reward().then(|| decision.mean.column(d_s).to_owned());
+        Ok(Outcome { next_states, rewards, choices: decision.choices })
+    }
+}

@@ -1,0 +1,133 @@
+//! A model whose every expectation is known.
+#![allow(dead_code)] // Each test file uses a part of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hambo::dynamics::{MemberPrediction, Members};
+use hambo::rng::Stream;
+use hambo::{BoxError, Dynamics, Policy, Prediction, Result, Reward};
+use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, array};
+
+/// Members that predict `s' = s A_k + a B + drift_k`, with constant aleatoric std.
+pub struct LinearModel {
+    pub matrices: Vec<Array2<f32>>,
+    pub drifts: Vec<Array1<f32>>,
+    pub action_matrix: Array2<f32>,
+    pub noise_std: f32,
+    /// Rows predicted so far, counted once per member that looked at them.
+    pub rows_predicted: AtomicUsize,
+}
+
+impl LinearModel {
+    /// Two dimensions, three members that differ in matrix and drift.
+    pub fn three_members(noise_std: f32) -> Self {
+        Self {
+            matrices: vec![
+                array![[0.9, 0.1], [-0.1, 0.9]],
+                array![[0.8, 0.0], [0.1, 1.0]],
+                array![[1.0, -0.1], [0.0, 0.7]],
+            ],
+            drifts: vec![array![0.1, 0.0], array![-0.2, 0.1], array![0.0, 0.3]],
+            action_matrix: array![[0.5, -0.2]],
+            noise_std,
+            rows_predicted: AtomicUsize::new(0),
+        }
+    }
+
+    fn mean_of(&self, k: usize, s: ArrayView2<'_, f32>, a: ArrayView2<'_, f32>) -> Array2<f32> {
+        self.rows_predicted.fetch_add(s.nrows(), Ordering::Relaxed);
+        s.dot(&self.matrices[k]) + a.dot(&self.action_matrix) + &self.drifts[k]
+    }
+}
+
+impl Dynamics for LinearModel {
+    fn state_dim(&self) -> usize {
+        2
+    }
+
+    fn action_dim(&self) -> usize {
+        1
+    }
+
+    fn predicts_reward(&self) -> bool {
+        false
+    }
+
+    fn predict(&self, s: ArrayView2<'_, f32>, a: ArrayView2<'_, f32>) -> Result<Prediction> {
+        let mut means = Array3::zeros((self.matrices.len(), s.nrows(), 2));
+        for (k, mut mean) in means.outer_iter_mut().enumerate() {
+            mean.assign(&self.mean_of(k, s, a));
+        }
+        let stds = Array3::from_elem(means.raw_dim(), self.noise_std);
+        Ok(Prediction::of_members(Members { means, stds }))
+    }
+
+    fn members(&self) -> usize {
+        self.matrices.len()
+    }
+
+    fn predict_member(
+        &self,
+        member: usize,
+        s: ArrayView2<'_, f32>,
+        a: ArrayView2<'_, f32>,
+    ) -> Result<MemberPrediction> {
+        let mean = self.mean_of(member, s, a);
+        let std = Array2::from_elem(mean.raw_dim(), self.noise_std);
+        Ok(MemberPrediction { mean, std })
+    }
+}
+
+/// `a = s · gain`, linear, so that expectations pass through it.
+pub struct LinearPolicy(pub Array1<f32>);
+
+impl Policy for LinearPolicy {
+    fn act(&self, states: ArrayView2<'_, f32>, _rng: &mut Stream) -> Result<Array2<f32>, BoxError> {
+        Ok(states.dot(&self.0).insert_axis(Axis(1)))
+    }
+}
+
+/// `r = s · weights`.
+pub struct LinearReward(pub Array1<f32>);
+
+impl Reward for LinearReward {
+    fn reward(
+        &self,
+        states: ArrayView2<'_, f32>,
+        _actions: ArrayView2<'_, f32>,
+        _next_states: ArrayView2<'_, f32>,
+    ) -> Result<Array1<f32>, BoxError> {
+        Ok(states.dot(&self.0))
+    }
+}
+
+pub fn reward() -> Option<Arc<dyn Reward>> {
+    Some(Arc::new(LinearReward(array![1.0, -0.5])))
+}
+
+pub fn policy() -> LinearPolicy {
+    LinearPolicy(array![-0.1, 0.2])
+}
+
+/// Mean return over `horizon` steps from `start` of the linear system whose matrix and drift are
+/// those given, under [`policy`] and [`reward`].
+pub fn exact_return(
+    model: &LinearModel,
+    matrix: &Array2<f32>,
+    drift: &Array1<f32>,
+    start: &Array1<f32>,
+    horizon: usize,
+) -> f64 {
+    let gain = policy().0.insert_axis(Axis(1));
+    let closed_loop = (matrix + &gain.dot(&model.action_matrix)).mapv(f64::from);
+    let drift = drift.mapv(f64::from);
+    let weights = array![1.0, -0.5];
+    let mut mean = start.mapv(f64::from);
+    let mut total = 0.0;
+    for _ in 0..horizon {
+        total += mean.dot(&weights);
+        mean = mean.dot(&closed_loop) + &drift;
+    }
+    total
+}

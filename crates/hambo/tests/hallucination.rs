@@ -1,0 +1,224 @@
+//! The transition models against a linear-Gaussian system, where every mean return is known.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use common::{LinearModel, exact_return, policy, reward};
+use hambo::bound::{Estimate, paired_difference};
+use hambo::hallucination::{Choice, Hallucination, MemberAdversary, ShiftAdversary};
+use hambo::rng::Stream;
+use hambo::rollout::{Moment, run};
+use hambo::task::InitialStates;
+use hambo::{BoxError, Error, Result, Seed, Streams, Task, Termination};
+use ndarray::{Array1, Array2, ArrayView2, array};
+
+const HORIZON: usize = 8;
+const EPISODES: usize = 4000;
+
+fn start() -> Array1<f32> {
+    array![1.0, -2.0]
+}
+
+fn task() -> Task {
+    let starts = Array2::from_shape_fn((1, 2), |(_, j)| start()[j]);
+    Task::new(InitialStates::Fixed(starts), reward(), HORIZON)
+}
+
+fn returns_of(model: &LinearModel, choice: Choice<'_>, task: &Task, seed: u64) -> Vec<f64> {
+    let mut transition = Hallucination::new(model, choice, array![1.0, 1.0], true).unwrap();
+    let starts = Array2::from_shape_fn((EPISODES, 2), |(_, j)| start()[j]);
+    let mut streams = Streams::new(Seed(seed), "returns");
+    let returns =
+        run(&mut transition, task, None, &policy(), starts, &mut streams, |_| Ok(())).unwrap();
+    returns.to_vec()
+}
+
+fn assert_mean(returns: &[f64], exact: f64, what: &str) {
+    let estimate = Estimate::of(returns);
+    let off = (estimate.mean - exact) / estimate.std_error;
+    assert!(off.abs() < 3.0, "{what}: {} instead of {exact}, {off:.1} errors off", estimate.mean);
+}
+
+fn average(model: &LinearModel) -> (Array2<f32>, Array1<f32>) {
+    let k = model.matrices.len() as f32;
+    let matrix = model.matrices.iter().fold(Array2::zeros((2, 2)), |sum, m| sum + m) / k;
+    let drift = model.drifts.iter().fold(Array1::zeros(2), |sum, d| sum + d) / k;
+    (matrix, drift)
+}
+
+#[test]
+fn neutral_variants_have_the_exact_mean_on_a_linear_gaussian_system() {
+    let model = LinearModel::three_members(0.3);
+    let (matrix, drift) = average(&model);
+    // A member drawn anew in every step is independent of the state, so means use the mean matrix.
+    let per_step = exact_return(&model, &matrix, &drift, &start(), HORIZON);
+    let of_member =
+        |k: usize| exact_return(&model, &model.matrices[k], &model.drifts[k], &start(), HORIZON);
+    let committed = (0..3).map(of_member).sum::<f64>() / 3.0;
+    assert!((per_step - committed).abs() > 0.05, "the two must be distinguishable");
+    for seed in 0..5 {
+        let returns = |choice| returns_of(&model, choice, &task(), seed);
+        assert_mean(&returns(Choice::Distribution), per_step, "DS");
+        assert_mean(&returns(Choice::RandomMemberPerStep), per_step, "TS1");
+        assert_mean(&returns(Choice::RandomMember), committed, "TSinf");
+        for k in 0..3 {
+            assert_mean(&returns(Choice::Member(k)), of_member(k), "DAinf");
+        }
+    }
+}
+
+/// Always the same corner of the box.
+struct Corner([f32; 2]);
+
+impl ShiftAdversary for Corner {
+    fn shift(&self, at: &Moment<'_>, _rng: &mut Stream) -> Result<Array2<f32>> {
+        Ok(Array2::from_shape_fn((at.states.nrows(), 2), |(_, j)| self.0[j]))
+    }
+}
+
+/// Members that agree on the matrix and differ in the drift by plus and minus `std`: the epistemic
+/// std is `std` everywhere.
+fn constant_std(std: [f32; 2], noise_std: f32) -> LinearModel {
+    let matrix = array![[0.9, 0.1], [-0.1, 0.9]];
+    LinearModel {
+        matrices: vec![matrix.clone(), matrix],
+        drifts: vec![array![std[0], std[1]], array![-std[0], -std[1]]],
+        ..LinearModel::three_members(noise_std)
+    }
+}
+
+#[test]
+fn a_constant_shift_moves_the_return_by_what_the_linear_system_says() {
+    let model = constant_std([0.2, 0.1], 0.3);
+    let matrix = model.matrices[0].clone();
+    for corner in [[1.0, 1.0], [-1.0, 0.5]] {
+        let drift = array![0.2 * corner[0], 0.1 * corner[1]];
+        let exact = exact_return(&model, &matrix, &drift, &start(), HORIZON);
+        let returns = returns_of(&model, Choice::Shift(&Corner(corner)), &task(), 0);
+        assert_mean(&returns, exact, "CA");
+    }
+}
+
+#[test]
+fn common_random_numbers_leave_only_the_adversarys_effect() {
+    let model = constant_std([0.2, 0.1], 0.3);
+    let shifted = returns_of(&model, Choice::Shift(&Corner([1.0, -1.0])), &task(), 3);
+    let neutral = returns_of(&model, Choice::Shift(&Corner([0.0, 0.0])), &task(), 3);
+    let difference = paired_difference(&shifted, &neutral);
+    assert!(difference.mean.abs() > 1.0);
+    // Same noise in both, and the system is linear: every pair differs by the same amount.
+    assert!(difference.std_error < 1e-6, "{}", difference.std_error);
+}
+
+/// Ends the episodes whose first coordinate falls below zero.
+struct Negative;
+
+impl Termination for Negative {
+    fn terminated(
+        &self,
+        _states: ArrayView2<'_, f32>,
+        _actions: ArrayView2<'_, f32>,
+        next_states: ArrayView2<'_, f32>,
+    ) -> Result<Array1<bool>, BoxError> {
+        Ok(next_states.column(0).mapv(|x| x < 0.0))
+    }
+}
+
+#[test]
+fn an_episode_sees_the_same_noise_whatever_happens_to_the_others() {
+    let model = constant_std([0.0, 0.0], 0.5);
+    let mut ending = task();
+    ending.termination = Some(Arc::new(Negative));
+    let trajectories = |task: &Task| {
+        let mut last = vec![None; 50];
+        let still = Corner([0.0, 0.0]);
+        let mut transition =
+            Hallucination::new(&model, Choice::Shift(&still), array![1.0, 1.0], true).unwrap();
+        let starts = Array2::from_shape_fn((50, 2), |(_, j)| start()[j]);
+        let mut streams = Streams::new(Seed(1), "noise");
+        run(&mut transition, task, None, &policy(), starts, &mut streams, |step| {
+            for (row, &episode) in step.episodes.iter().enumerate() {
+                if step.time == 5 {
+                    last[episode] = Some(step.next_states.row(row).to_vec());
+                }
+            }
+            Ok(())
+        })
+        .unwrap();
+        last
+    };
+    let (ending, endless) = (trajectories(&ending), trajectories(&task()));
+    let survivors = ending.iter().filter(|state| state.is_some()).count();
+    assert!((5..45).contains(&survivors), "{survivors} of 50 must be a real mix");
+    let agree = |(ending, endless): (&Option<Vec<f32>>, &Option<Vec<f32>>)| {
+        ending.is_none() || ending == endless
+    };
+    assert!(ending.iter().zip(&endless).all(agree));
+}
+
+/// Always the last member.
+struct Last;
+
+impl MemberAdversary for Last {
+    fn pick(&self, at: &Moment<'_>, _rng: &mut Stream) -> Result<Vec<usize>> {
+        Ok(vec![2; at.states.nrows()])
+    }
+}
+
+#[test]
+fn an_adversary_that_never_changes_its_pick_is_the_committed_one() {
+    let model = LinearModel::three_members(0.3);
+    let per_step = returns_of(&model, Choice::MemberPerStep(&Last), &task(), 2);
+    let committed = returns_of(&model, Choice::Member(2), &task(), 2);
+    let worst = per_step.iter().zip(&committed).fold(0.0_f64, |w, (a, b)| w.max((a - b).abs()));
+    assert!(worst < 1e-6, "differs by {worst}");
+}
+
+#[test]
+fn committed_variants_evaluate_one_member_per_row() {
+    let model = LinearModel::three_members(0.3);
+    let rows = |choice| {
+        let before = model.rows_predicted.load(Ordering::Relaxed);
+        returns_of(&model, choice, &task(), 0);
+        model.rows_predicted.load(Ordering::Relaxed) - before
+    };
+    let one = EPISODES * HORIZON;
+    assert_eq!(rows(Choice::Member(1)), one);
+    assert_eq!(rows(Choice::RandomMember), one);
+    assert_eq!(rows(Choice::RandomMemberPerStep), 3 * one);
+}
+
+#[test]
+fn without_noise_a_rollout_repeats_itself() {
+    let model = LinearModel::three_members(0.3);
+    let mut transition =
+        Hallucination::new(&model, Choice::Member(0), array![1.0, 1.0], false).unwrap();
+    let starts = Array2::from_shape_fn((3, 2), |(_, j)| start()[j]);
+    let mut streams = Streams::new(Seed(0), "quiet");
+    let returns =
+        run(&mut transition, &task(), None, &policy(), starts, &mut streams, |_| Ok(())).unwrap();
+    let exact = exact_return(&model, &model.matrices[0], &model.drifts[0], &start(), HORIZON);
+    assert!(returns.iter().all(|r| (r - exact).abs() < 1e-4));
+}
+
+#[test]
+fn impossible_variants_are_refused() {
+    let model = LinearModel::three_members(0.3);
+    let new = |choice, radius| Hallucination::new(&model, choice, radius, true).map(drop);
+    assert!(matches!(
+        new(Choice::Member(3), array![1.0, 1.0]),
+        Err(Error::NoMembers { members: 3, .. })
+    ));
+    assert!(matches!(new(Choice::Distribution, array![1.0]), Err(Error::Dimension { .. })));
+    let mut task = task();
+    task.reward = None;
+    let mut transition =
+        Hallucination::new(&model, Choice::Distribution, array![1.0, 1.0], true).unwrap();
+    let starts = Array2::zeros((3, 2));
+    let mut streams = Streams::new(Seed(0), "none");
+    let error = run(&mut transition, &task, None, &policy(), starts, &mut streams, |_| Ok(()));
+    assert!(matches!(error, Err(Error::NoReward)));
+}
