@@ -16,7 +16,7 @@ use hambo::{BoxError, Error, Result, Seed, Streams, Task, Termination};
 use ndarray::{Array1, Array2, ArrayView2, array};
 
 const HORIZON: usize = 8;
-const EPISODES: usize = 4000;
+const EPISODES: usize = 100_000;
 
 fn start() -> Array1<f32> {
     array![1.0, -2.0]
