@@ -12,9 +12,10 @@
 //! 4. [`calibration`]: is its uncertainty as large as its error?
 //!
 //! 5. [`hallucination`]: that model in an adversary's hands, for [`rollout`]s
-//! 6. [`mod@bound`]: the Monte Carlo error of the returns
+//! 6. [`adversary`]: adversaries that learn to hurt
+//! 7. [`mod@bound`]: the Monte Carlo error of the returns
 //!
-//! Trained adversaries, and the evaluation that puts all of this together, are still to come.
+//! The evaluation that puts all of this together is still to come.
 //!
 //! ```
 //! use hambo::calibration::TemperatureKind;
@@ -41,6 +42,7 @@
 //! # }
 //! ```
 
+pub mod adversary;
 pub mod bound;
 pub mod calibration;
 pub mod dataset;

@@ -23,6 +23,7 @@ pub trait Transition {
 #[derive(Debug)]
 pub struct Moment<'a> {
     pub time: usize,
+    pub horizon: usize,
     pub total: usize,
     pub episodes: &'a [usize],
     pub states: ArrayView2<'a, f32>,
@@ -43,6 +44,7 @@ pub struct Outcome {
 #[derive(Debug)]
 pub struct Step<'a> {
     pub time: usize,
+    pub horizon: usize,
     pub episodes: &'a [usize],
     pub states: &'a Array2<f32>,
     pub actions: &'a Array2<f32>,
@@ -97,7 +99,8 @@ pub fn run(
         let action_dim = transition.action_dim();
         let actions = task::act(policy, states.view(), action_dim, &mut streams.policy)?;
         let (s, a) = (states.view(), actions.view());
-        let at = Moment { time, total, episodes: &episodes, states: s, actions: a };
+        let horizon = task.horizon;
+        let at = Moment { time, horizon, total, episodes: &episodes, states: s, actions: a };
         let outcome = transition.step(&at, &mut streams.transition)?;
         let mut next_states = outcome.next_states;
         if let Some(bounds) = bounds {
@@ -117,6 +120,7 @@ pub fn run(
         }
         on_step(&Step {
             time,
+            horizon,
             episodes: &episodes,
             states: &states,
             actions: &actions,

@@ -6,7 +6,7 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use common::{LinearModel, exact_return, policy, reward};
+use common::{LinearModel, constant_std, exact_return, policy, reward};
 use hambo::bound::{Estimate, paired_difference};
 use hambo::hallucination::{Choice, Hallucination, MemberAdversary, ShiftAdversary};
 use hambo::rng::Stream;
@@ -76,17 +76,6 @@ struct Corner([f32; 2]);
 impl ShiftAdversary for Corner {
     fn shift(&self, at: &Moment<'_>, _rng: &mut Stream) -> Result<Array2<f32>> {
         Ok(Array2::from_shape_fn((at.states.nrows(), 2), |(_, j)| self.0[j]))
-    }
-}
-
-/// Members that agree on the matrix and differ in the drift by plus and minus `std`: the epistemic
-/// std is `std` everywhere.
-fn constant_std(std: [f32; 2], noise_std: f32) -> LinearModel {
-    let matrix = array![[0.9, 0.1], [-0.1, 0.9]];
-    LinearModel {
-        matrices: vec![matrix.clone(), matrix],
-        drifts: vec![array![std[0], std[1]], array![-std[0], -std[1]]],
-        ..LinearModel::three_members(noise_std)
     }
 }
 

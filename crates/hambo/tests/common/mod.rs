@@ -131,3 +131,14 @@ pub fn exact_return(
     }
     total
 }
+
+/// Members that agree on the matrix and differ in the drift by plus and minus `std`: the epistemic
+/// std is `std` everywhere.
+pub fn constant_std(std: [f32; 2], noise_std: f32) -> LinearModel {
+    let matrix = array![[0.9, 0.1], [-0.1, 0.9]];
+    LinearModel {
+        matrices: vec![matrix.clone(), matrix],
+        drifts: vec![array![std[0], std[1]], array![-std[0], -std[1]]],
+        ..LinearModel::three_members(noise_std)
+    }
+}

@@ -1,0 +1,470 @@
+//! Adversaries that learn to hurt: rounds of hallucinated rollouts and gradient steps.
+//!
+//! A half-trained adversary is worse than none, because its return looks like a bound and is not
+//! one. So every round's adversary is tried on the *same* starts and noise as all others, what
+//! counts is the paired difference, training goes on until the last rounds no longer improve beyond
+//! its error, and the best adversary seen is kept. If that does not happen in time, the result says
+//! so.
+
+mod dqn;
+mod replay;
+mod sac;
+
+use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate};
+use serde::{Deserialize, Serialize};
+
+pub use dqn::Dqn;
+pub use sac::Sac;
+
+use crate::bound::{Estimate, paired_difference};
+use crate::dataset::Standardizer;
+use crate::dynamics::Dynamics;
+use crate::error::{Error, Result};
+use crate::hallucination::{Choice, Hallucination};
+use crate::progress::{Event, Observer, report};
+use crate::rng::{Seed, Stream};
+use crate::rollout::{self, Step, Streams};
+use crate::task::{Policy, StateBounds, Task};
+use replay::{Replay, ReplayBatch};
+
+/// How an adversary is trained. Defaults are the paper's where it has them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdversarySettings {
+    /// Widths of the hidden layers of actor and critics.
+    pub hidden: Vec<usize>,
+    /// Adam's step for actor and critics.
+    pub learning_rate: f64,
+    /// Adam's step for the entropy coefficient (SAC).
+    pub entropy_learning_rate: f64,
+    /// Entropy coefficient at the start, in units of the reward's standard deviation (SAC). The
+    /// paper is silent; at its learning rate the coefficient hardly moves within twenty rounds, so
+    /// it must start small enough not to drown the reward.
+    pub entropy_coef: f64,
+    /// Discount inside the critics; the bound itself uses the task's.
+    pub discount: f32,
+    /// Share of the way that target critics go towards the critics in every step.
+    pub target_rate: f64,
+    /// Rows per gradient step.
+    pub batch_size: usize,
+    /// Episodes per round, for learning and again for judging.
+    pub episodes: usize,
+    /// Gradient steps per round.
+    pub gradient_steps: usize,
+    /// Steps remembered.
+    pub replay_capacity: usize,
+    /// Chance of a random choice while learning (DQN), after early rounds that explore more: all
+    /// choices are random in the first, half of them in the second, a third in the third.
+    pub exploration: f64,
+    /// Most rounds.
+    pub max_rounds: usize,
+    /// Rounds without improvement after which training has converged.
+    pub patience: usize,
+    /// What counts as improvement: more than its own standard error, and more than this share of
+    /// what the adversary costs already.
+    pub tolerance: f64,
+    /// Most restarts, each with a third of the learning rate, after training diverged.
+    pub max_restarts: usize,
+}
+
+impl Default for AdversarySettings {
+    fn default() -> Self {
+        Self {
+            hidden: vec![256; 2],
+            learning_rate: 1e-3,
+            entropy_learning_rate: 5e-5,
+            entropy_coef: 0.01,
+            discount: 0.99,
+            target_rate: 5e-3,
+            batch_size: 1024,
+            episodes: 1000,
+            gradient_steps: 1000,
+            replay_capacity: 1_000_000,
+            exploration: 0.1,
+            max_rounds: 30,
+            patience: 4,
+            tolerance: 0.01,
+            max_restarts: 2,
+        }
+    }
+}
+
+/// What an adversary plays in: a model, its confidence box, a policy and a task.
+#[derive(Clone, Copy)]
+pub struct Game<'a> {
+    pub dynamics: &'a dyn Dynamics,
+    /// β τ_j per output.
+    pub radius: &'a Array1<f32>,
+    /// Whether aleatoric noise is drawn.
+    pub noise: bool,
+    pub task: &'a Task,
+    pub bounds: Option<&'a StateBounds>,
+    pub policy: &'a dyn Policy,
+}
+
+impl std::fmt::Debug for Game<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Game")
+            .field("radius", self.radius)
+            .field("noise", &self.noise)
+            .field("task", self.task)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Game<'_> {
+    /// Returns of `episodes` episodes with `choice` in control.
+    pub fn play(
+        &self,
+        choice: Choice<'_>,
+        episodes: usize,
+        streams: &mut Streams,
+        on_step: impl FnMut(&Step<'_>) -> Result<()>,
+    ) -> Result<Array1<f64>> {
+        let mut transition =
+            Hallucination::new(self.dynamics, choice, self.radius.clone(), self.noise)?;
+        let d_s = self.dynamics.state_dim();
+        let starts = self.task.initial_states.draw(episodes, d_s, &mut streams.starts)?;
+        rollout::run(&mut transition, self.task, self.bounds, self.policy, starts, streams, on_step)
+    }
+}
+
+/// What an adversary looks at: state, action, and the share of the horizon that is left.
+///
+/// Departure: the paper's adversary is a function of (s, a) alone. Over a finite horizon the worst
+/// choice depends on the time left, and critics that cannot see it confuse a state that is reached
+/// late with one from which little follows; see NOTATION.md for what was measured. Knowing the time
+/// makes the adversary stronger, so the bound stays one.
+fn inputs(
+    states: ArrayView2<'_, f32>,
+    actions: ArrayView2<'_, f32>,
+    time: usize,
+    horizon: usize,
+) -> Array2<f32> {
+    let left = (horizon - time) as f32 / horizon as f32;
+    let left = Array2::from_elem((states.nrows(), 1), left);
+    concatenate(Axis(1), &[states, actions, left.view()]).expect("one action per state")
+}
+
+fn inputs_of_step(step: &Step<'_>) -> Array2<f32> {
+    inputs(step.states.view(), step.actions.view(), step.time, step.horizon)
+}
+
+/// Units in which an adversary sees its game.
+#[derive(Debug, Clone)]
+pub(super) struct Scales {
+    inputs: Standardizer,
+    /// Factor that gives rewards unit variance.
+    reward: f32,
+}
+
+/// A learning adversary.
+trait Learner: Sized {
+    fn new(scales: Scales, choices: usize, settings: &AdversarySettings, rng: &mut Stream) -> Self;
+
+    /// The same adversary without exploration.
+    fn greedy(&self) -> Self;
+
+    /// The same adversary as it explores in a round.
+    fn exploring(&self, round: usize) -> Self;
+
+    fn choice(&self) -> Choice<'_>;
+
+    fn learn(&mut self, batch: &ReplayBatch, rng: &mut Stream);
+
+    /// Whether all parameters are still numbers.
+    fn is_finite(&self) -> bool;
+}
+
+/// One round of training, judged on common random numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// Return that the round's adversary left to the policy.
+    pub attained: Estimate,
+    /// The same minus the neutral return, pair by pair: what the adversary costs.
+    pub effect: Estimate,
+}
+
+/// A trained adversary, with the evidence that it is one.
+#[derive(Debug, Clone)]
+pub struct Trained<A> {
+    /// The best adversary seen, acting without exploration.
+    pub adversary: A,
+    /// Return under the neutral model, on the numbers that rounds are judged on.
+    pub neutral: Estimate,
+    pub rounds: Vec<Round>,
+    /// The round whose adversary was kept; `None` if none improved on the neutral model.
+    pub best_round: Option<usize>,
+    /// Whether the last rounds no longer improved beyond error.
+    pub converged: bool,
+    /// Times that training diverged and began again.
+    pub restarts: usize,
+}
+
+/// Trains the continuous adversary (`alg:hambo_ca`).
+pub fn train_sac(
+    game: &Game<'_>,
+    settings: &AdversarySettings,
+    seed: Seed,
+    observer: &dyn Observer,
+) -> Result<Trained<Sac>> {
+    train(game, Choice::Shift(&Still), game.dynamics.state_dim(), settings, seed, observer)
+}
+
+/// Trains the adversary that picks a member in every step (`alg:hambo_da-1`).
+pub fn train_dqn(
+    game: &Game<'_>,
+    settings: &AdversarySettings,
+    seed: Seed,
+    observer: &dyn Observer,
+) -> Result<Trained<Dqn>> {
+    let members = game.dynamics.members();
+    train(game, Choice::RandomMemberPerStep, members, settings, seed, observer)
+}
+
+/// No shift at all: CA's neutral counterpart.
+struct Still;
+
+impl crate::hallucination::ShiftAdversary for Still {
+    fn shift(&self, at: &rollout::Moment<'_>, _rng: &mut Stream) -> Result<Array2<f32>> {
+        Ok(Array2::zeros(at.states.raw_dim()))
+    }
+}
+
+fn train<L: Learner>(
+    game: &Game<'_>,
+    neutral: Choice<'_>,
+    choices: usize,
+    settings: &AdversarySettings,
+    seed: Seed,
+    observer: &dyn Observer,
+) -> Result<Trained<L>> {
+    settings.validate()?;
+    // Everything is judged on these numbers.
+    let judge = Streams::new(seed, "adversary: judging");
+    let mut survey = Survey::default();
+    let neutral_returns = game
+        .play(neutral, settings.episodes, &mut judge.clone(), |step| survey.add(step))?
+        .to_vec();
+    let scales = survey.scales();
+    let mut settings = settings.clone();
+    for restart in 0..=settings.max_restarts {
+        let rng = &mut seed.stream(&format!("adversary: learning {restart}"));
+        let learner = L::new(scales.clone(), choices, &settings, rng);
+        let mut training =
+            Training { game, settings: &settings, seed, observer, judge: &judge, restart };
+        match training.run(learner, &neutral_returns, rng)? {
+            Some(trained) => return Ok(trained),
+            None => settings.learning_rate /= 3.0,
+        }
+    }
+    let (metric, value) = ("adversary's parameters", f64::NAN);
+    Err(Error::Diverged { step: settings.max_restarts, metric, value })
+}
+
+/// One attempt at training.
+struct Training<'a> {
+    game: &'a Game<'a>,
+    settings: &'a AdversarySettings,
+    seed: Seed,
+    observer: &'a dyn Observer,
+    judge: &'a Streams,
+    restart: usize,
+}
+
+impl Training<'_> {
+    /// The trained adversary, or `None` if training diverged.
+    fn run<L: Learner>(
+        &mut self,
+        mut learner: L,
+        neutral_returns: &[f64],
+        rng: &mut Stream,
+    ) -> Result<Option<Trained<L>>> {
+        let Self { game, settings, .. } = *self;
+        let input_dim = game.dynamics.state_dim() + game.dynamics.action_dim() + 1;
+        let choice_dim = match learner.choice() {
+            Choice::Shift(_) => game.dynamics.state_dim(),
+            _ => 1,
+        };
+        let mut replay = Replay::new(settings.replay_capacity, input_dim, choice_dim);
+        let mut trained = Trained {
+            adversary: learner.greedy(),
+            neutral: Estimate::of(neutral_returns),
+            rounds: Vec::new(),
+            best_round: None,
+            converged: false,
+            restarts: self.restart,
+        };
+        let mut best_returns = neutral_returns.to_vec();
+        let mut rounds_since_best = 0;
+        for round in 0..settings.max_rounds {
+            self.explore(&learner, round, &mut replay)?;
+            for step in 0..settings.gradient_steps {
+                learner.learn(&replay.sample(settings.batch_size, rng), rng);
+                if step % 20 == 0 {
+                    self.report(round, &trained)?;
+                }
+            }
+            if !learner.is_finite() {
+                return Ok(None);
+            }
+            let greedy = learner.greedy();
+            let mut streams = self.judge.clone();
+            let returns = game
+                .play(greedy.choice(), settings.episodes, &mut streams, |_| {
+                    self.report(round, &trained)
+                })?
+                .to_vec();
+            trained.rounds.push(Round {
+                attained: Estimate::of(&returns),
+                effect: paired_difference(&returns, neutral_returns),
+            });
+            let gain = paired_difference(&returns, &best_returns);
+            rounds_since_best += 1;
+            if gain.mean < 0.0 {
+                // A lower return is always kept, but a negligible gain is no reason to go on.
+                let effect = paired_difference(&best_returns, neutral_returns).mean;
+                if -gain.mean > gain.std_error.max(settings.tolerance * effect.abs()) {
+                    rounds_since_best = 0;
+                }
+                trained.adversary = greedy;
+                trained.best_round = Some(round);
+                best_returns = returns;
+            }
+            if rounds_since_best >= settings.patience {
+                trained.converged = true;
+                break;
+            }
+        }
+        Ok(Some(trained))
+    }
+
+    /// Rolls out the exploring adversary and remembers what it did.
+    fn explore<L: Learner>(&self, learner: &L, round: usize, replay: &mut Replay) -> Result<()> {
+        let mut streams = Streams::new(self.seed, &format!("adversary: exploring {round}"));
+        let mut waiting: Option<Waiting> = None;
+        let exploring = learner.exploring(round);
+        self.game.play(exploring.choice(), self.settings.episodes, &mut streams, |step| {
+            let inputs = inputs_of_step(step);
+            if let Some(earlier) = waiting.take() {
+                replay.extend(&earlier.complete(step.episodes, inputs.view()));
+            }
+            waiting = Some(Waiting::new(step, inputs));
+            Ok(())
+        })?;
+        // No reward follows the horizon, as none follows termination. A critic that looked beyond
+        // it would prepare for steps that never come.
+        if let Some(mut last) = waiting {
+            last.ended.fill(true);
+            let none = Array2::zeros((0, last.inputs.ncols()));
+            replay.extend(&last.complete(&[], none.view()));
+        }
+        Ok(())
+    }
+
+    fn report<L>(&self, round: usize, trained: &Trained<L>) -> Result<()> {
+        let metric = trained.rounds.last().map(|round| ("attained return", round.attained.mean));
+        let of = self.settings.max_rounds;
+        report(self.observer, &Event { stage: "adversary", step: round, of, metric })
+    }
+}
+
+/// Steps that wait for the action that follows them.
+struct Waiting {
+    episodes: Vec<usize>,
+    inputs: Array2<f32>,
+    choices: Array2<f32>,
+    rewards: Array1<f32>,
+    ended: Array1<bool>,
+}
+
+impl Waiting {
+    fn new(step: &Step<'_>, inputs: Array2<f32>) -> Self {
+        Self {
+            episodes: step.episodes.to_vec(),
+            inputs,
+            choices: step.choices.expect("an adversary was in control").clone(),
+            rewards: step.rewards.clone(),
+            ended: step.terminated.clone(),
+        }
+    }
+
+    /// With what followed: the episodes that went on, and their next inputs row by row. Steps that
+    /// ended an episode need none.
+    fn complete(self, went_on: &[usize], inputs: ArrayView2<'_, f32>) -> ReplayBatch {
+        let mut next_inputs = Array2::zeros(self.inputs.raw_dim());
+        let mut following = went_on.iter().zip(inputs.rows()).peekable();
+        for (&episode, mut next) in self.episodes.iter().zip(next_inputs.rows_mut()) {
+            if let Some((_, inputs)) = following.next_if(|&(&other, _)| other == episode) {
+                next.assign(&inputs);
+            }
+        }
+        ReplayBatch {
+            inputs: self.inputs,
+            choices: self.choices,
+            rewards: self.rewards,
+            next_inputs,
+            goes_on: self.ended.mapv(|ended| f32::from(!ended)),
+        }
+    }
+}
+
+/// What the neutral rollouts tell about the units of a game.
+#[derive(Default)]
+struct Survey {
+    inputs: Vec<Array2<f32>>,
+    rewards: Vec<Array2<f32>>,
+}
+
+impl Survey {
+    fn add(&mut self, step: &Step<'_>) -> Result<()> {
+        self.inputs.push(inputs_of_step(step));
+        self.rewards.push(step.rewards.clone().insert_axis(Axis(1)));
+        Ok(())
+    }
+
+    fn scales(self) -> Scales {
+        let columns = self.inputs.first().map_or(0, |inputs| inputs.ncols());
+        let rewards = Standardizer::fit(1, self.rewards.into_iter());
+        let inputs = Standardizer::fit(columns, self.inputs.into_iter());
+        Scales { inputs, reward: rewards.std()[0].recip() }
+    }
+}
+
+impl AdversarySettings {
+    /// Checks that every setting is in its range.
+    pub fn validate(&self) -> Result<()> {
+        let counts = [
+            ("hidden", self.hidden.iter().copied().min().unwrap_or(0)),
+            ("batch_size", self.batch_size),
+            ("episodes", self.episodes),
+            ("gradient_steps", self.gradient_steps),
+            ("replay_capacity", self.replay_capacity),
+            ("max_rounds", self.max_rounds),
+            ("patience", self.patience),
+        ];
+        for (name, value) in counts {
+            if value == 0 {
+                let value = value.to_string();
+                return Err(Error::Setting { name, value, expected: "at least one" });
+            }
+        }
+        let ranges = [
+            ("learning_rate", self.learning_rate, 0.0, f64::MAX),
+            ("entropy_learning_rate", self.entropy_learning_rate, 0.0, f64::MAX),
+            ("entropy_coef", self.entropy_coef, 0.0, f64::MAX),
+            ("discount", f64::from(self.discount), 0.0, 1.0),
+            ("target_rate", self.target_rate, 0.0, 1.0),
+            ("exploration", self.exploration, 0.0, 1.0),
+            ("tolerance", self.tolerance, 0.0, 1.0),
+        ];
+        for (name, value, low, high) in ranges {
+            if !(value > low && value <= high) {
+                let (value, expected) =
+                    (value.to_string(), "greater than zero, shares at most one");
+                return Err(Error::Setting { name, value, expected });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! What an adversary learns from: its own past steps.
+
+use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+use rand::RngExt;
+
+use crate::rng::Stream;
+
+/// The most recent steps, up to a capacity. A row is one step as the adversary sees it: its inputs,
+/// what it chose, what it got, the inputs that followed, and whether the episode ended there.
+#[derive(Debug, Clone)]
+pub(super) struct Replay {
+    capacity: usize,
+    input_dim: usize,
+    choice_dim: usize,
+    rows: Vec<f32>,
+    /// The row that the next step overwrites once the buffer is full.
+    next: usize,
+}
+
+/// Steps drawn from the buffer.
+#[derive(Debug, Clone)]
+pub(super) struct ReplayBatch {
+    pub inputs: Array2<f32>,
+    pub choices: Array2<f32>,
+    pub rewards: Array1<f32>,
+    pub next_inputs: Array2<f32>,
+    /// One where the episode goes on, zero where it ended.
+    pub goes_on: Array1<f32>,
+}
+
+impl Replay {
+    pub fn new(capacity: usize, input_dim: usize, choice_dim: usize) -> Self {
+        Self { capacity, input_dim, choice_dim, rows: Vec::new(), next: 0 }
+    }
+
+    fn width(&self) -> usize {
+        2 * self.input_dim + self.choice_dim + 2
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len() / self.width()
+    }
+
+    /// Adds the rows of a batch.
+    pub fn extend(&mut self, batch: &ReplayBatch) {
+        for row in 0..batch.rewards.len() {
+            let values = batch
+                .inputs
+                .row(row)
+                .into_iter()
+                .chain(batch.choices.row(row))
+                .chain([&batch.rewards[row]])
+                .chain(batch.next_inputs.row(row))
+                .chain([&batch.goes_on[row]])
+                .copied();
+            if self.len() < self.capacity {
+                self.rows.extend(values);
+            } else {
+                let start = self.next * self.width();
+                self.rows[start..].iter_mut().zip(values).for_each(|(slot, value)| *slot = value);
+                self.next = (self.next + 1) % self.capacity;
+            }
+        }
+    }
+
+    /// `count` steps, uniformly with replacement.
+    pub fn sample(&self, count: usize, rng: &mut Stream) -> ReplayBatch {
+        let all = ArrayView2::from_shape((self.len(), self.width()), &self.rows)
+            .expect("rows are added whole");
+        let rows: Vec<usize> = (0..count).map(|_| rng.random_range(0..self.len())).collect();
+        let drawn = all.select(Axis(0), &rows);
+        let (d, c) = (self.input_dim, self.choice_dim);
+        ReplayBatch {
+            inputs: drawn.slice(s![.., ..d]).to_owned(),
+            choices: drawn.slice(s![.., d..d + c]).to_owned(),
+            rewards: drawn.column(d + c).to_owned(),
+            next_inputs: drawn.slice(s![.., d + c + 1..2 * d + c + 1]).to_owned(),
+            goes_on: drawn.column(2 * d + c + 1).to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Seed;
+
+    /// Rows whose every value is `base + row`.
+    fn batch(base: f32, rows: usize) -> ReplayBatch {
+        let fill = |width: usize| Array2::from_shape_fn((rows, width), |(i, _)| base + i as f32);
+        ReplayBatch {
+            inputs: fill(3),
+            choices: fill(2),
+            rewards: fill(1).column(0).to_owned(),
+            next_inputs: fill(3),
+            goes_on: fill(1).column(0).to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_full_buffer_forgets_the_oldest_steps() {
+        let mut replay = Replay::new(10, 3, 2);
+        replay.extend(&batch(0.0, 6));
+        assert_eq!(replay.len(), 6);
+        replay.extend(&batch(6.0, 8));
+        assert_eq!(replay.len(), 10);
+        let drawn = replay.sample(2000, &mut Seed(0).stream("replay"));
+        let mut seen: Vec<i32> = drawn.rewards.iter().map(|&r| r as i32).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen, (4..14).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_parts_of_a_row_stay_together() {
+        let mut replay = Replay::new(100, 3, 2);
+        replay.extend(&batch(0.0, 50));
+        let drawn = replay.sample(200, &mut Seed(1).stream("replay"));
+        for row in 0..200 {
+            let value = drawn.rewards[row];
+            let all = drawn.inputs.row(row).into_iter().chain(drawn.choices.row(row));
+            let all = all.chain(drawn.next_inputs.row(row)).chain([&drawn.goes_on[row]]);
+            assert!(all.copied().all(|part| part == value));
+        }
+    }
+}
