@@ -29,6 +29,7 @@ docs:
 
 # Licences, bans and sources of the dependencies (advisories need a network).
 deny:
+    cargo fetch --quiet --locked
     cargo deny --offline check licenses bans sources
 
 # Spelling.
@@ -42,3 +43,7 @@ bench-nn:
 # The ensemble on Pendulum: error, uncertainty away from the data, calibration; five seeds.
 study-pendulum-model:
     cargo run --quiet -p hambo --example pendulum_model
+
+# Bounds on Pendulum against the true return, e.g. `just study-pendulum-bound 10000 200`: hours for all settings.
+study-pendulum-bound *arguments:
+    cargo run --quiet -p hambo --example pendulum_bound -- {{arguments}}

@@ -41,6 +41,8 @@ pub struct Calibration {
     pub error_after: f64,
     /// Points it rests on.
     pub points: usize,
+    /// The largest epistemic std of any of them, per output: beyond it nothing was checked.
+    pub largest_epistemic_std: Array1<f32>,
     /// The reliability curve: for every output and every one of [`LEVELS`] the share of points
     /// below that quantile, `[outputs, levels]`, with τ = 1 and with the temperatures.
     pub frequencies_before: Array2<f64>,
@@ -50,10 +52,12 @@ pub struct Calibration {
 impl Calibration {
     /// Chooses temperatures on data that the model has not been fitted on.
     pub fn fit(dynamics: &dyn Dynamics, data: &Subset<'_>, kind: TemperatureKind) -> Result<Self> {
-        Self::of_residuals(residuals(dynamics, data)?.view(), kind)
+        let (residuals, largest_epistemic_std) = residuals(dynamics, data)?;
+        Ok(Self { largest_epistemic_std, ..Self::of_residuals(residuals.view(), kind)? })
     }
 
-    /// Chooses temperatures for standardised residuals `(y - μ) / σ`, `[points, outputs]`.
+    /// Chooses temperatures for standardised residuals `(y - μ) / σ`, `[points, outputs]`, of which
+    /// nothing else is known.
     pub fn of_residuals(residuals: ArrayView2<'_, f32>, kind: TemperatureKind) -> Result<Self> {
         let finite = residuals.iter().all(|residual| residual.is_finite());
         if residuals.is_empty() || !finite {
@@ -75,6 +79,7 @@ impl Calibration {
             error_before: mean_error(&columns, &ones),
             error_after: mean_error(&columns, &temperatures),
             points: residuals.nrows(),
+            largest_epistemic_std: Array1::zeros(columns.len()),
             frequencies_before: frequencies(&columns, &ones),
             frequencies_after: frequencies(&columns, &temperatures),
             temperatures: temperatures.mapv(|temperature| temperature as f32),
@@ -82,15 +87,20 @@ impl Calibration {
     }
 }
 
-/// `(y - μ) / σ` of every output, with the total standard deviation σ.
-fn residuals(dynamics: &dyn Dynamics, data: &Subset<'_>) -> Result<Array2<f32>> {
+/// `(y - μ) / σ` of every output, with the total standard deviation σ; and the largest epistemic
+/// std of each output.
+fn residuals(dynamics: &dyn Dynamics, data: &Subset<'_>) -> Result<(Array2<f32>, Array1<f32>)> {
     const ROWS: usize = 4096;
     let stride = data.rows().div_ceil(MAX_POINTS).max(1);
     let rows: Vec<usize> = (0..data.rows()).step_by(stride).map(|index| data.row(index)).collect();
     let mut residuals = Array2::zeros((0, dynamics.outputs()));
+    let mut largest = Array1::zeros(dynamics.outputs());
     for rows in rows.chunks(ROWS) {
         let batch = data.dataset().gather(rows);
         let prediction = dynamics.predict(batch.states.view(), batch.actions.view())?;
+        for stds in prediction.epistemic_std.rows() {
+            largest.zip_mut_with(&stds, |largest: &mut f32, &std| *largest = largest.max(std));
+        }
         let mut outcomes = batch.next_states.clone();
         if dynamics.predicts_reward() {
             let rewards = batch.rewards.view().insert_axis(Axis(1));
@@ -100,7 +110,7 @@ fn residuals(dynamics: &dyn Dynamics, data: &Subset<'_>) -> Result<Array2<f32>> 
         let chunk = (outcomes - &prediction.mean) / prediction.total_std();
         residuals.append(Axis(0), chunk.view()).expect("one column per output");
     }
-    Ok(residuals)
+    Ok((residuals, largest))
 }
 
 /// One output's standardised residuals, sorted.

@@ -121,12 +121,17 @@ impl<'a> Hallucination<'a> {
                 let prediction = self.dynamics.predict(at.states, at.actions)?;
                 let eta = adversary.shift(at, rng)?;
                 let mut mean = prediction.mean;
-                let box_size = prediction.epistemic_std * &self.radius;
+                let box_size = &prediction.epistemic_std * &self.radius;
                 let mut states = mean.slice_mut(s![.., ..d_s]);
                 states += &(&eta * &box_size.slice(s![.., ..d_s]));
                 let mut reward = mean.slice_mut(s![.., d_s..]);
                 reward -= &box_size.slice(s![.., d_s..]);
-                Ok(Decision { mean, std: prediction.aleatoric_std, choices: Some(eta) })
+                Ok(Decision {
+                    mean,
+                    std: prediction.aleatoric_std,
+                    choices: Some(eta),
+                    epistemic_std: Some(prediction.epistemic_std),
+                })
             }
             Choice::MemberPerStep(adversary) => {
                 let prediction = self.dynamics.predict(at.states, at.actions)?;
@@ -141,7 +146,12 @@ impl<'a> Hallucination<'a> {
             }
             Choice::Distribution => {
                 let prediction = self.dynamics.predict(at.states, at.actions)?;
-                Ok(Decision { std: prediction.total_std(), mean: prediction.mean, choices: None })
+                Ok(Decision {
+                    std: prediction.total_std(),
+                    mean: prediction.mean,
+                    choices: None,
+                    epistemic_std: Some(prediction.epistemic_std),
+                })
             }
             Choice::RandomMemberPerStep => {
                 let prediction = self.dynamics.predict(at.states, at.actions)?;
@@ -177,7 +187,7 @@ impl<'a> Hallucination<'a> {
                 std.row_mut(to).assign(&prediction.std.row(from));
             }
         }
-        Ok(Decision { mean, std, choices: None })
+        Ok(Decision { mean, std, choices: None, epistemic_std: None })
     }
 }
 
@@ -186,6 +196,7 @@ struct Decision {
     mean: Array2<f32>,
     std: Array2<f32>,
     choices: Option<Array2<f32>>,
+    epistemic_std: Option<Array2<f32>>,
 }
 
 impl Decision {
@@ -195,13 +206,18 @@ impl Decision {
         let pick = |all: &ndarray::Array3<f32>| {
             Array2::from_shape_fn(prediction.mean.raw_dim(), |(row, j)| all[[picked[row], row, j]])
         };
-        Self { mean: pick(&members.means), std: pick(&members.stds), choices: None }
+        Self {
+            mean: pick(&members.means),
+            std: pick(&members.stds),
+            choices: None,
+            epistemic_std: Some(prediction.epistemic_std),
+        }
     }
 }
 
 impl From<MemberPrediction> for Decision {
     fn from(prediction: MemberPrediction) -> Self {
-        Self { mean: prediction.mean, std: prediction.std, choices: None }
+        Self { mean: prediction.mean, std: prediction.std, choices: None, epistemic_std: None }
     }
 }
 
@@ -227,6 +243,7 @@ impl Transition for Hallucination<'_> {
         let mean = decision.mean.slice(s![.., ..d_s]);
         let next_states = &mean + &(noise * decision.std.slice(s![.., ..d_s]));
         let rewards = self.dynamics.predicts_reward().then(|| decision.mean.column(d_s).to_owned());
-        Ok(Outcome { next_states, rewards, choices: decision.choices })
+        let Decision { choices, epistemic_std, .. } = decision;
+        Ok(Outcome { next_states, rewards, choices, epistemic_std })
     }
 }

@@ -15,29 +15,36 @@
 //! 6. [`adversary`]: adversaries that learn to hurt
 //! 7. [`mod@bound`]: the Monte Carlo error of the returns
 //!
-//! The evaluation that puts all of this together is still to come.
+//! [`evaluate()`] is this line from the fourth step on.
 //!
 //! ```
-//! use hambo::calibration::TemperatureKind;
-//! use hambo::dynamics::ensemble::{Ensemble, EnsembleSettings};
+//! use hambo::dynamics::ensemble::EnsembleSettings;
 //! use hambo::task::pendulum::{self, Pendulum, SwingUp};
-//! use hambo::{Calibration, Dynamics, Seed, Silent, Streams};
+//! use hambo::{EvaluationSettings, Model, ModelSettings, Seed, Silent, Streams, Variant};
 //!
 //! # fn main() -> hambo::Result<()> {
 //! let seed = Seed(0);
 //! // Ten episodes of a mediocre controller stand in for your logs.
+//! let task = pendulum::task(20);
 //! let behaviour = SwingUp::DETUNED.noisy(0.5);
-//! let task = pendulum::task(50);
 //! let logs = hambo::collect(&Pendulum, &task, &behaviour, 10, &mut Streams::new(seed, "logs"))?;
 //!
-//! let (train, rest) = logs.all().split(0.1, &mut seed.stream("calibration split"))?;
-//! let settings = EnsembleSettings { hidden: vec![32; 2], max_steps: 50, ..Default::default() };
-//! let (model, _report) = Ensemble::fit(&train, &settings, seed, &Silent)?;
-//! let calibration = Calibration::fit(&model, &rest, TemperatureKind::PerOutput)?;
+//! // Tiny settings, so that this example takes a second; the defaults take minutes.
+//! let ensemble = EnsembleSettings { hidden: vec![32; 2], max_steps: 100, ..Default::default() };
+//! let model_settings = ModelSettings { ensemble, ..Default::default() };
+//! let model = Model::fit(&logs, &model_settings, seed, &Silent)?;
 //!
-//! let prediction = model.predict(logs.states(), logs.actions())?;
-//! assert_eq!(prediction.epistemic_std.dim(), (500, 3));
-//! assert_eq!(calibration.temperatures.len(), 3);
+//! let settings = EvaluationSettings {
+//!     variants: vec![Variant::DaInf, Variant::Ds],
+//!     episodes: 200,
+//!     ..Default::default()
+//! };
+//! let found = hambo::evaluate(&model, &SwingUp::GOOD, &task, &[], &settings, seed, &Silent)?;
+//! println!("at least {:?}; {}", found.lower_bound, found.delta_covers);
+//! for warning in &found.warnings {
+//!     println!("warning: {warning}; {}", warning.help());
+//! }
+//! # assert!(found.lower_bound.is_some());
 //! # Ok(())
 //! # }
 //! ```
@@ -55,11 +62,19 @@ pub mod rollout;
 pub mod task;
 
 mod error;
+mod evaluate;
+mod evaluation;
+mod model;
 
 pub use calibration::Calibration;
 pub use dataset::Dataset;
 pub use dynamics::{Dynamics, Prediction};
 pub use error::{BoxError, Error, Result};
+pub use evaluate::{Constraint, EvaluationSettings, evaluate};
+pub use evaluation::{
+    ConstraintResult, Evaluation, StateLimits, Trajectory, Variant, VariantResult, Warning,
+};
+pub use model::{Model, ModelSettings};
 pub use progress::{Event, Observer, Silent};
 pub use rng::Seed;
 pub use rollout::{Streams, collect};

@@ -4,7 +4,7 @@
 //! stage, or a stage that draws more numbers than before, therefore never changes the numbers of
 //! another one.
 
-use rand::SeedableRng;
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// The generator behind every stream: fast, portable, the same on every machine.
@@ -15,6 +15,11 @@ pub type Stream = ChaCha8Rng;
 pub struct Seed(pub u64);
 
 impl Seed {
+    /// A seed of its own for a part called `name`.
+    pub fn child(self, name: &str) -> Self {
+        Self(self.stream(name).next_u64())
+    }
+
     /// The stream called `name`. The same seed and name give the same numbers, always.
     pub fn stream(self, name: &str) -> Stream {
         let mut stream = Stream::seed_from_u64(self.0);
@@ -32,8 +37,6 @@ pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use rand::Rng;
-
     use super::*;
 
     #[test]

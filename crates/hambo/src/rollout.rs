@@ -38,6 +38,8 @@ pub struct Outcome {
     pub rewards: Option<Array1<f32>>,
     /// What the adversary chose, `[rows, choices]`, if there is one.
     pub choices: Option<Array2<f32>>,
+    /// The model's epistemic std, `[rows, outputs]`, if it was computed.
+    pub epistemic_std: Option<Array2<f32>>,
 }
 
 /// One step of all episodes that still ran. Row `i` belongs to episode `episodes[i]`.
@@ -49,6 +51,7 @@ pub struct Step<'a> {
     pub states: &'a Array2<f32>,
     pub actions: &'a Array2<f32>,
     pub choices: Option<&'a Array2<f32>>,
+    pub epistemic_std: Option<&'a Array2<f32>>,
     pub rewards: &'a Array1<f32>,
     pub next_states: &'a Array2<f32>,
     pub terminated: &'a Array1<bool>,
@@ -125,6 +128,7 @@ pub fn run(
             states: &states,
             actions: &actions,
             choices: outcome.choices.as_ref(),
+            epistemic_std: outcome.epistemic_std.as_ref(),
             rewards: &rewards,
             next_states: &next_states,
             terminated: &terminated,
@@ -158,7 +162,7 @@ impl Transition for Truth<'_> {
 
     fn step(&mut self, at: &Moment<'_>, rng: &mut Stream) -> Result<Outcome> {
         let next_states = self.0.next_states(at.states, at.actions, rng);
-        Ok(Outcome { next_states, rewards: None, choices: None })
+        Ok(Outcome { next_states, rewards: None, choices: None, epistemic_std: None })
     }
 }
 
@@ -172,7 +176,7 @@ pub fn simulate(
     on_step: impl FnMut(&Step<'_>) -> Result<()>,
 ) -> Result<Array1<f64>> {
     let starts = task.initial_states.draw(count, simulator.state_dim(), &mut streams.starts)?;
-    run(&mut Truth(simulator), task, None, policy, starts, streams, on_step)
+    run(&mut Truth(simulator), task, None, policy, starts.states, streams, on_step)
 }
 
 /// Logs `count` episodes of `policy` under the true dynamics.

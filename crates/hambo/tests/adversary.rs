@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use common::{LinearModel, constant_std, exact_return, policy, reward};
 use hambo::adversary::{AdversarySettings, Game, train_dqn, train_sac};
-use hambo::bound::Estimate;
 use hambo::hallucination::{Choice, Hallucination};
 use hambo::rollout::run;
 use hambo::task::InitialStates;
@@ -71,8 +70,7 @@ fn the_continuous_adversary_attains_the_optimal_decrease_on_a_linear_system() {
         let trained = train_sac(&game, &quick(), Seed(seed), &Silent).unwrap();
         let mut streams = Streams::new(Seed(seed), "final");
         let choice = Choice::Shift(&trained.adversary);
-        let returns = game.play(choice, 2000, &mut streams, |_| Ok(())).unwrap();
-        let estimate = Estimate::of(&returns.to_vec());
+        let estimate = game.play(choice, 2000, &mut streams, |_| Ok(())).unwrap().estimate();
         let share = (neutral - estimate.mean) / optimal;
         let error = 3.0 * estimate.std_error / optimal;
         println!("seed {seed}: {share:.3} of {optimal:.2}, {} rounds", trained.rounds.len());

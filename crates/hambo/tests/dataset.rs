@@ -301,6 +301,14 @@ fn initial_states_are_the_first_of_each_episode() {
 }
 
 #[test]
+fn episodes_copied_out_make_the_same_dataset() {
+    let dataset = Dataset::from_columns(flat(), None).unwrap();
+    let again = Dataset::from_episodes(dataset.to_episodes()).unwrap();
+    assert_eq!(again.episodes(), dataset.episodes());
+    assert_eq!(again.gather(&[0, 1, 2, 3, 4, 5]), dataset.gather(&[0, 1, 2, 3, 4, 5]));
+}
+
+#[test]
 fn summary_counts_ends_and_returns() {
     let summary = Dataset::from_episodes(walk(&[3, 5, 2])).unwrap().summary();
     assert_eq!((summary.rows, summary.episodes), (10, 3));

@@ -221,7 +221,8 @@ fn initial_states_come_from_the_data_a_set_or_a_sampler() {
     let starts = InitialStates::of_episodes(&data).draw(50, 3, &mut rng()).unwrap();
     let first = data.initial_states();
     let known = |row: ndarray::ArrayView1<'_, f32>| first.rows().into_iter().any(|f| f == row);
-    assert!(starts.rows().into_iter().all(known));
+    assert!(starts.states.rows().into_iter().all(known));
+    assert_eq!(starts.observed.unwrap().len(), 50);
     let none = InitialStates::Fixed(Array2::zeros((0, 3)));
     assert!(none.draw(1, 3, &mut rng()).is_err());
     let wrong = InitialStates::sampler(|count, _| Ok(Array2::zeros((count, 2))));

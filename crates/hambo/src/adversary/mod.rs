@@ -113,19 +113,46 @@ impl std::fmt::Debug for Game<'_> {
 }
 
 impl Game<'_> {
-    /// Returns of `episodes` episodes with `choice` in control.
+    /// Plays `episodes` episodes with `choice` in control.
     pub fn play(
         &self,
         choice: Choice<'_>,
         episodes: usize,
         streams: &mut Streams,
         on_step: impl FnMut(&Step<'_>) -> Result<()>,
-    ) -> Result<Array1<f64>> {
+    ) -> Result<Played> {
         let mut transition =
             Hallucination::new(self.dynamics, choice, self.radius.clone(), self.noise)?;
         let d_s = self.dynamics.state_dim();
         let starts = self.task.initial_states.draw(episodes, d_s, &mut streams.starts)?;
-        rollout::run(&mut transition, self.task, self.bounds, self.policy, starts, streams, on_step)
+        let returns = rollout::run(
+            &mut transition,
+            self.task,
+            self.bounds,
+            self.policy,
+            starts.states,
+            streams,
+            on_step,
+        )?;
+        Ok(Played { returns: returns.to_vec(), observed: starts.observed })
+    }
+}
+
+/// Returns of episodes.
+#[derive(Debug, Clone)]
+pub struct Played {
+    pub returns: Vec<f64>,
+    /// Which observed initial state each episode came from, if they are a finite sample.
+    pub observed: Option<Vec<usize>>,
+}
+
+impl Played {
+    /// Their mean, with an error that counts episodes from one observed start as one observation.
+    pub fn estimate(&self) -> Estimate {
+        match &self.observed {
+            Some(observed) => Estimate::clustered(&self.returns, observed),
+            None => Estimate::of(&self.returns),
+        }
     }
 }
 
@@ -243,9 +270,8 @@ fn train<L: Learner>(
     // Everything is judged on these numbers.
     let judge = Streams::new(seed, "adversary: judging");
     let mut survey = Survey::default();
-    let neutral_returns = game
-        .play(neutral, settings.episodes, &mut judge.clone(), |step| survey.add(step))?
-        .to_vec();
+    let neutral_returns =
+        game.play(neutral, settings.episodes, &mut judge.clone(), |step| survey.add(step))?.returns;
     let scales = survey.scales();
     let mut settings = settings.clone();
     for restart in 0..=settings.max_restarts {
@@ -314,7 +340,7 @@ impl Training<'_> {
                 .play(greedy.choice(), settings.episodes, &mut streams, |_| {
                     self.report(round, &trained)
                 })?
-                .to_vec();
+                .returns;
             trained.rounds.push(Round {
                 attained: Estimate::of(&returns),
                 effect: paired_difference(&returns, neutral_returns),

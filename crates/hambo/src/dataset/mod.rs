@@ -14,7 +14,7 @@ mod validate;
 use std::fmt;
 use std::ops::Range;
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, concatenate};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
 
 pub use buffer::Buffer;
 pub use error::{Column, DatasetError, DatasetWarning, Quantity};
@@ -181,6 +181,22 @@ impl Dataset {
     pub fn initial_states(&self) -> Array2<f32> {
         let starts: Vec<usize> = self.episodes.iter().map(|episode| episode.rows.start).collect();
         self.states().select(Axis(0), &starts)
+    }
+
+    /// Copies the episodes out, to be filtered or joined with others.
+    pub fn to_episodes(&self) -> Vec<Episode> {
+        let copy = |span: &EpisodeSpan| {
+            let rows = span.rows.clone();
+            Episode {
+                states: self.states().slice(s![rows.clone(), ..]).to_owned(),
+                actions: self.actions().slice(s![rows.clone(), ..]).to_owned(),
+                rewards: self.rewards().slice(s![rows.clone()]).to_owned(),
+                next_states: self.next_states().slice(s![rows, ..]).to_owned(),
+                terminated: span.terminated,
+                truncated: span.truncated,
+            }
+        };
+        self.episodes.iter().map(copy).collect()
     }
 
     /// Copies the given rows.

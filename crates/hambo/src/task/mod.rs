@@ -17,8 +17,9 @@ use std::sync::Arc;
 use ndarray::{Array1, Array2, ArrayView2};
 
 pub use controllers::NoisyPolicy;
-pub use initial::InitialStates;
+pub use initial::{InitialStates, Starts};
 
+use crate::dataset::Dataset;
 use crate::error::{BoxError, Error, Result};
 use crate::rng::Stream;
 
@@ -139,6 +140,19 @@ impl StateBounds {
             return Err(Error::Setting { name: "state_bounds", value, expected });
         }
         Ok(Self { low, high })
+    }
+
+    /// The range of a dataset's states and next states, widened on both sides by `share` of its
+    /// width.
+    pub fn of_data(dataset: &Dataset, share: f32) -> Self {
+        let mut low = Array1::from_elem(dataset.state_dim(), f32::INFINITY);
+        let mut high = Array1::from_elem(dataset.state_dim(), f32::NEG_INFINITY);
+        for row in dataset.states().rows().into_iter().chain(dataset.next_states().rows()) {
+            low.zip_mut_with(&row, |low, &value| *low = low.min(value));
+            high.zip_mut_with(&row, |high, &value| *high = high.max(value));
+        }
+        let margin = (&high - &low) * share;
+        Self { low: low - &margin, high: high + &margin }
     }
 
     pub fn low(&self) -> &Array1<f32> {

@@ -1,0 +1,390 @@
+//! The whole line: a calibrated model and a policy go in, a lower bound on its return comes out,
+//! with the evidence. Start reading here.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ndarray::Array1;
+use serde::{Deserialize, Serialize};
+
+use crate::adversary::{AdversarySettings, Game, Played, Trained, train_dqn, train_sac};
+use crate::bound::{Estimate, paired_difference};
+use crate::error::{Error, Result};
+use crate::evaluation::{
+    ConstraintResult, Evaluation, StateLimits, Trajectory, Variant, VariantResult, Warning,
+};
+use crate::hallucination::Choice;
+use crate::model::Model;
+use crate::progress::Observer;
+use crate::rng::Seed;
+use crate::rollout::{Step, Streams};
+use crate::task::{Policy, Reward, Task};
+
+/// Episodes among which the worst trajectories are looked for, and how many are kept.
+const WATCHED_EPISODES: usize = 300;
+const WORST_KEPT: usize = 3;
+
+/// How a policy is evaluated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EvaluationSettings {
+    pub variants: Vec<Variant>,
+    /// Probability with which the Monte Carlo limit may fail; in (0, 1).
+    pub delta: f64,
+    /// Half-width of the confidence box in calibrated epistemic stds; not negative.
+    pub beta: f32,
+    /// Whether rollouts draw aleatoric noise.
+    pub noise: bool,
+    /// Fresh episodes behind each estimate.
+    pub episodes: usize,
+    /// Adversaries trained from scratch per learned variant; the lowest bound counts.
+    pub attempts: usize,
+    pub adversary: AdversarySettings,
+    /// A calibration error above this is warned about.
+    pub weak_calibration: f64,
+    /// A share of steps outside the data above this is warned about.
+    pub outside_data: f64,
+}
+
+impl Default for EvaluationSettings {
+    fn default() -> Self {
+        Self {
+            variants: vec![Variant::Ca, Variant::Da1, Variant::DaInf, Variant::Ds],
+            delta: 0.05,
+            beta: 1.0,
+            noise: true,
+            episodes: 10_000,
+            attempts: 1,
+            adversary: AdversarySettings::default(),
+            weak_calibration: 0.01,
+            outside_data: 0.05,
+        }
+    }
+}
+
+impl EvaluationSettings {
+    /// Checks that every setting is in its range.
+    pub fn validate(&self) -> Result<()> {
+        let wrong = |name, value: String, expected| Err(Error::Setting { name, value, expected });
+        if !(self.delta > 0.0 && self.delta < 1.0) {
+            return wrong("delta", self.delta.to_string(), "between 0 and 1");
+        }
+        if !(self.beta >= 0.0 && self.beta.is_finite()) {
+            return wrong("beta", self.beta.to_string(), "not negative");
+        }
+        if self.episodes < 2 {
+            return wrong("episodes", self.episodes.to_string(), "at least two");
+        }
+        if self.attempts == 0 {
+            return wrong("attempts", "0".into(), "at least one");
+        }
+        self.adversary.validate()
+    }
+}
+
+/// A constraint `E[c(s, a)] >= 0` on the mean over the steps that a policy takes.
+#[derive(Clone)]
+pub struct Constraint {
+    pub name: String,
+    pub function: Arc<dyn Reward>,
+}
+
+impl std::fmt::Debug for Constraint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Constraint({})", self.name)
+    }
+}
+
+/// Bounds the return of `policy` from below, and the mean of every constraint.
+pub fn evaluate(
+    model: &Model,
+    policy: &dyn Policy,
+    task: &Task,
+    constraints: &[Constraint],
+    settings: &EvaluationSettings,
+    seed: Seed,
+    observer: &dyn Observer,
+) -> Result<Evaluation> {
+    settings.validate()?;
+    task.validate()?;
+    let (bounds, state_limits) = match &task.state_bounds {
+        Some(bounds) => (bounds, StateLimits::Task),
+        None => (&model.state_range, StateLimits::Data { widened: model.range_widening }),
+    };
+    let radius = &model.calibration.temperatures * settings.beta;
+    let attack = |name: &str, task: &Task, timings: &mut BTreeMap<String, f64>| {
+        let game = Game {
+            dynamics: &*model.dynamics,
+            radius: &radius,
+            noise: settings.noise,
+            task,
+            bounds: Some(bounds),
+            policy,
+        };
+        Attack { name, game, model, settings, seed, observer }.run(timings)
+    };
+
+    let mut timings = BTreeMap::new();
+    let mut warnings = Vec::new();
+    if model.calibration.error_after > settings.weak_calibration {
+        warnings.push(Warning::WeakCalibration { error: model.calibration.error_after });
+    }
+    let found = attack("return", task, &mut timings)?;
+    warnings.extend(found.warnings);
+    let mut constraint_results = Vec::new();
+    for constraint in constraints {
+        let task = Task { reward: Some(per_step(constraint, task.horizon)), ..task.clone() };
+        let found = attack(&constraint.name, &task, &mut timings)?;
+        warnings.extend(found.warnings);
+        constraint_results.push(ConstraintResult {
+            name: constraint.name.clone(),
+            lower_bound: smallest(&found.variants),
+            variants: found.variants,
+        });
+    }
+    Ok(Evaluation {
+        lower_bound: smallest(&found.variants),
+        delta: settings.delta,
+        delta_covers: "the Monte Carlo error only: for an ensemble nothing is proven about the \
+                       model, whose confidence box is a calibrated heuristic"
+            .into(),
+        variants: found.variants,
+        constraints: constraint_results,
+        calibration: model.calibration.clone(),
+        state_limits,
+        warnings,
+        seed: seed.0,
+        settings: settings.clone(),
+        timings,
+        version: env!("CARGO_PKG_VERSION").into(),
+    })
+}
+
+/// The certificate is the smallest bound of the conservative variants.
+fn smallest(variants: &[VariantResult]) -> Option<f64> {
+    variants
+        .iter()
+        .filter(|variant| variant.name.is_conservative())
+        .map(|variant| variant.lower_bound)
+        .reduce(f64::min)
+}
+
+/// A constraint as a reward whose sum over the horizon is the mean over the steps.
+fn per_step(constraint: &Constraint, horizon: usize) -> Arc<dyn Reward> {
+    struct PerStep(Arc<dyn Reward>, f32);
+    impl Reward for PerStep {
+        fn reward(
+            &self,
+            states: ndarray::ArrayView2<'_, f32>,
+            actions: ndarray::ArrayView2<'_, f32>,
+            next_states: ndarray::ArrayView2<'_, f32>,
+        ) -> Result<Array1<f32>, crate::BoxError> {
+            Ok(self.0.reward(states, actions, next_states)? * self.1)
+        }
+    }
+    Arc::new(PerStep(constraint.function.clone(), 1.0 / horizon as f32))
+}
+
+/// All variants against one objective.
+struct Attack<'a> {
+    name: &'a str,
+    game: Game<'a>,
+    model: &'a Model,
+    settings: &'a EvaluationSettings,
+    seed: Seed,
+    observer: &'a dyn Observer,
+}
+
+/// What an attack found.
+struct Found {
+    variants: Vec<VariantResult>,
+    warnings: Vec<Warning>,
+}
+
+impl Attack<'_> {
+    fn run(&self, timings: &mut BTreeMap<String, f64>) -> Result<Found> {
+        let mut variants = Vec::new();
+        let mut returns = BTreeMap::new();
+        for &variant in &self.settings.variants {
+            let start = Instant::now();
+            let (result, played) = self.variant(variant)?;
+            timings.insert(format!("{}: {variant}", self.name), start.elapsed().as_secs_f64());
+            returns.insert(variant.to_string(), played.returns);
+            variants.push(result);
+        }
+        let mut warnings: Vec<Warning> =
+            variants.iter().flat_map(|result| self.doubts(result)).collect();
+        // On common random numbers: an adversary that may change its mind should not do less harm.
+        if let (Some(per_step), Some(committed)) = (returns.get("DA1"), returns.get("DAinf")) {
+            let difference = paired_difference(per_step, committed);
+            if difference.mean > 2.0 * difference.std_error {
+                warnings.push(Warning::UnderTrained {
+                    objective: self.name.into(),
+                    difference: difference.mean,
+                    std_error: difference.std_error,
+                });
+            }
+        }
+        if let Some(result) = variants.first() {
+            let observed = result.estimate.independent;
+            if observed < self.settings.episodes.min(30) {
+                warnings.push(Warning::FewStarts { observed });
+            }
+        }
+        Ok(Found { variants, warnings })
+    }
+
+    fn variant(&self, variant: Variant) -> Result<(VariantResult, Played)> {
+        match variant {
+            Variant::Ca => self.best_attempt(variant, |seed| {
+                let settings = &self.settings.adversary;
+                let trained = train_sac(&self.game, settings, seed, self.observer)?;
+                self.judge(variant, Choice::Shift(&trained.adversary), Some(&trained))
+            }),
+            Variant::Da1 => self.best_attempt(variant, |seed| {
+                let settings = &self.settings.adversary;
+                let trained = train_dqn(&self.game, settings, seed, self.observer)?;
+                self.judge(variant, Choice::MemberPerStep(&trained.adversary), Some(&trained))
+            }),
+            Variant::DaInf => self.committed(),
+            Variant::Ds => self.judge::<()>(variant, Choice::Distribution, None),
+            Variant::Ts1 => self.judge::<()>(variant, Choice::RandomMemberPerStep, None),
+            Variant::TsInf => self.judge::<()>(variant, Choice::RandomMember, None),
+        }
+    }
+
+    /// Trains several adversaries; the one that does most harm counts.
+    fn best_attempt(
+        &self,
+        variant: Variant,
+        attempt: impl Fn(Seed) -> Result<(VariantResult, Played)>,
+    ) -> Result<(VariantResult, Played)> {
+        let mut best: Option<(VariantResult, Played)> = None;
+        for index in 0..self.settings.attempts {
+            let seed = self.seed.child(&format!("{}: {variant}, attempt {index}", self.name));
+            let found = attempt(seed)?;
+            if best.as_ref().is_none_or(|best| found.0.lower_bound < best.0.lower_bound) {
+                best = Some(found);
+            }
+        }
+        Ok(best.expect("at least one attempt is validated"))
+    }
+
+    /// The worst member for whole episodes. With more than twenty members the paper advises the
+    /// delta-quantile instead of the minimum.
+    fn committed(&self) -> Result<(VariantResult, Played)> {
+        let mut found = Vec::new();
+        for member in 0..self.game.dynamics.members() {
+            found.push(self.judge::<()>(Variant::DaInf, Choice::Member(member), None)?);
+        }
+        let estimates: Vec<Estimate> = found.iter().map(|(result, _)| result.estimate).collect();
+        found.sort_by(|a, b| a.0.lower_bound.total_cmp(&b.0.lower_bound));
+        let skipped = match found.len() {
+            0..=20 => 0,
+            members => (self.settings.delta * members as f64).floor() as usize,
+        };
+        let none = || Error::NoMembers { variant: "DAinf".into(), members: 0 };
+        let (result, played) = found.into_iter().nth(skipped).ok_or_else(none)?;
+        Ok((VariantResult { members: estimates, ..result }, played))
+    }
+
+    /// The estimate on fresh rollouts, the same for all variants.
+    fn judge<A>(
+        &self,
+        variant: Variant,
+        choice: Choice<'_>,
+        trained: Option<&Trained<A>>,
+    ) -> Result<(VariantResult, Played)> {
+        let mut streams = Streams::new(self.seed, &format!("{}: final", self.name));
+        let mut watcher = Watcher::new(&self.model.calibration.largest_epistemic_std);
+        let episodes = self.settings.episodes;
+        let played = self.game.play(choice, episodes, &mut streams, |step| {
+            let metric = None;
+            let (step_number, of) = (step.time, step.horizon);
+            let event = crate::Event { stage: "final rollouts", step: step_number, of, metric };
+            crate::progress::report(self.observer, &event)?;
+            watcher.watch(step);
+            Ok(())
+        })?;
+        let estimate = played.estimate();
+        let result = VariantResult {
+            name: variant,
+            estimate,
+            lower_bound: estimate.lower_limit(self.settings.delta),
+            members: Vec::new(),
+            converged: trained.map(|trained| trained.converged),
+            rounds: trained.map(|trained| trained.rounds.clone()).unwrap_or_default(),
+            restarts_after_divergence: trained.map_or(0, |trained| trained.restarts),
+            outside_data: watcher.share_outside(),
+            worst: watcher.worst(&played.returns),
+        };
+        Ok((result, played))
+    }
+
+    fn doubts(&self, result: &VariantResult) -> Vec<Warning> {
+        let (objective, variant) = (self.name.to_string(), result.name);
+        let mut doubts = Vec::new();
+        if result.converged == Some(false) {
+            let (objective, rounds) = (objective.clone(), result.rounds.len());
+            doubts.push(Warning::NotConverged { objective, variant, rounds });
+        }
+        if result.restarts_after_divergence > 0 {
+            let (objective, restarts) = (objective.clone(), result.restarts_after_divergence);
+            doubts.push(Warning::Diverged { objective, variant, restarts });
+        }
+        if let Some(share) = result.outside_data.filter(|&s| s > self.settings.outside_data) {
+            doubts.push(Warning::OutsideData { objective, variant, share });
+        }
+        doubts
+    }
+}
+
+/// Looks over the shoulder of a rollout.
+struct Watcher<'a> {
+    /// The largest epistemic std of any calibration point, per output.
+    largest: &'a Array1<f32>,
+    steps: usize,
+    outside: usize,
+    known: bool,
+    trajectories: Vec<Vec<Vec<f32>>>,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(largest: &'a Array1<f32>) -> Self {
+        let trajectories = vec![Vec::new(); WATCHED_EPISODES];
+        Self { largest, steps: 0, outside: 0, known: false, trajectories }
+    }
+
+    fn watch(&mut self, step: &Step<'_>) {
+        if let Some(stds) = step.epistemic_std {
+            self.known = true;
+            self.steps += stds.nrows();
+            let is_outside = |row: ndarray::ArrayView1<'_, f32>| {
+                row.iter().zip(self.largest).any(|(std, largest)| std > largest)
+            };
+            self.outside += stds.rows().into_iter().filter(|&row| is_outside(row)).count();
+        }
+        for (row, &episode) in step.episodes.iter().enumerate() {
+            if let Some(trajectory) = self.trajectories.get_mut(episode) {
+                trajectory.push(step.states.row(row).to_vec());
+            }
+        }
+    }
+
+    fn share_outside(&self) -> Option<f64> {
+        self.known.then(|| self.outside as f64 / self.steps as f64)
+    }
+
+    fn worst(self, returns: &[f64]) -> Vec<Trajectory> {
+        let mut watched: Vec<Trajectory> = self
+            .trajectories
+            .into_iter()
+            .zip(returns)
+            .map(|(states, &total)| Trajectory { total, states })
+            .collect();
+        watched.sort_by(|a, b| a.total.total_cmp(&b.total));
+        watched.truncate(WORST_KEPT);
+        watched
+    }
+}

@@ -1,0 +1,205 @@
+//! What an evaluation found: the bound, and every doubt about it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::adversary::Round;
+use crate::bound::Estimate;
+use crate::calibration::Calibration;
+use crate::evaluate::EvaluationSettings;
+
+/// A way of using the model; see [`hallucination`](crate::hallucination).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Variant {
+    Ca,
+    Da1,
+    DaInf,
+    Ds,
+    Ts1,
+    TsInf,
+}
+
+impl Variant {
+    /// Whether its return is meant as a lower bound. The others are neutral estimates.
+    pub fn is_conservative(self) -> bool {
+        matches!(self, Self::Ca | Self::Da1 | Self::DaInf)
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ca => "CA",
+            Self::Da1 => "DA1",
+            Self::DaInf => "DAinf",
+            Self::Ds => "DS",
+            Self::Ts1 => "TS1",
+            Self::TsInf => "TSinf",
+        })
+    }
+}
+
+/// The result of [`evaluate`](crate::evaluate()).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evaluation {
+    /// The smallest bound of all conservative variants that ran; `None` if none did.
+    pub lower_bound: Option<f64>,
+    pub delta: f64,
+    /// What `delta` is the probability of, in plain words.
+    pub delta_covers: String,
+    pub variants: Vec<VariantResult>,
+    pub constraints: Vec<ConstraintResult>,
+    pub calibration: Calibration,
+    /// Which limits hallucinated states were moved into.
+    pub state_limits: StateLimits,
+    pub warnings: Vec<Warning>,
+    pub seed: u64,
+    pub settings: EvaluationSettings,
+    /// Seconds per stage.
+    pub timings: BTreeMap<String, f64>,
+    /// Version of this crate.
+    pub version: String,
+}
+
+/// What one variant found about the return or about a constraint.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VariantResult {
+    pub name: Variant,
+    /// Mean return under this variant, on fresh rollouts.
+    pub estimate: Estimate,
+    /// Its one-sided Monte Carlo limit. For a neutral variant this bounds the neutral estimate, not
+    /// the policy's return.
+    pub lower_bound: f64,
+    /// For committed adversaries: each member's estimate.
+    pub members: Vec<Estimate>,
+    /// For learned adversaries: whether the last rounds no longer improved.
+    pub converged: Option<bool>,
+    pub rounds: Vec<Round>,
+    /// Times that training diverged and began again with a smaller step.
+    pub restarts_after_divergence: usize,
+    /// Share of steps whose epistemic std exceeds that of every calibration point, if known.
+    pub outside_data: Option<f64>,
+    /// The episodes with the lowest returns among the first few hundred, worst first.
+    pub worst: Vec<Trajectory>,
+}
+
+/// The states of one episode.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trajectory {
+    /// `return` as the task defines it.
+    pub total: f64,
+    /// `[steps][d_s]`
+    pub states: Vec<Vec<f32>>,
+}
+
+/// What was found about one constraint `E[c] >= 0`, where the mean is over the steps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConstraintResult {
+    pub name: String,
+    pub lower_bound: Option<f64>,
+    pub variants: Vec<VariantResult>,
+}
+
+/// Where hallucinated states may go.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StateLimits {
+    /// The limits that the task declares.
+    Task,
+    /// The range of the data, widened on both sides by this share of its width.
+    Data { widened: f32 },
+}
+
+/// A reason to doubt a bound.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Warning {
+    NotConverged {
+        objective: String,
+        variant: Variant,
+        rounds: usize,
+    },
+    /// An adversary that may change its mind did less harm than one that may not.
+    UnderTrained {
+        objective: String,
+        difference: f64,
+        std_error: f64,
+    },
+    OutsideData {
+        objective: String,
+        variant: Variant,
+        share: f64,
+    },
+    WeakCalibration {
+        error: f64,
+    },
+    FewStarts {
+        observed: usize,
+    },
+    Diverged {
+        objective: String,
+        variant: Variant,
+        restarts: usize,
+    },
+}
+
+impl Warning {
+    /// What to try next.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::NotConverged { .. } => {
+                "raise `adversary.max_rounds`; until then the bound may be too high"
+            }
+            Self::UnderTrained { .. } => "raise `adversary.max_rounds` or `adversary.patience`",
+            Self::OutsideData { .. } => {
+                "collect data where the policy goes, or shorten the horizon"
+            }
+            Self::WeakCalibration { .. } => {
+                "give more calibration data, or look for heavy-tailed errors"
+            }
+            Self::FewStarts { .. } => {
+                "give a sampler of initial states, or logs with more episodes"
+            }
+            Self::Diverged { .. } => "lower `adversary.learning_rate`",
+        }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotConverged { objective, variant, rounds } => write!(
+                f,
+                "{objective}, {variant}: the adversary still improved after {rounds} rounds"
+            ),
+            Self::UnderTrained { objective, difference, std_error } => write!(
+                f,
+                "{objective}: DA1 lies above DAinf by {difference:.3} ± {std_error:.3}, \
+                 so its adversary is under-trained"
+            ),
+            Self::OutsideData { objective, variant, share } => write!(
+                f,
+                "{objective}, {variant}: {:.0} % of the steps are less certain than any \
+                 calibration point, where calibration says nothing",
+                100.0 * share
+            ),
+            Self::WeakCalibration { error } => {
+                write!(f, "the calibration error is {error:.4} even with the best temperatures")
+            }
+            Self::FewStarts { observed } => write!(
+                f,
+                "only {observed} initial states were observed; \
+                 the Monte Carlo error rests on so few observations"
+            ),
+            Self::Diverged { objective, variant, restarts } => write!(
+                f,
+                "{objective}, {variant}: training diverged {restarts} times and began again \
+                 with a smaller step"
+            ),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! A fitted and calibrated model: what every evaluation starts from, made once per dataset.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::calibration::{Calibration, TemperatureKind};
+use crate::dataset::Dataset;
+use crate::dynamics::Dynamics;
+use crate::dynamics::ensemble::{Ensemble, EnsembleSettings, FitReport};
+use crate::error::Result;
+use crate::progress::Observer;
+use crate::rng::Seed;
+use crate::task::StateBounds;
+
+/// How a model is made of data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelSettings {
+    pub ensemble: EnsembleSettings,
+    /// Share of the rows, in whole episodes, set aside for calibration; in (0, 1).
+    pub calibration_share: f64,
+    pub temperatures: TemperatureKind,
+    /// Hallucinated states of tasks without bounds stay in the data's range, widened on both sides
+    /// by this share of its width.
+    pub range_widening: f32,
+}
+
+impl Default for ModelSettings {
+    fn default() -> Self {
+        Self {
+            ensemble: EnsembleSettings::default(),
+            calibration_share: 0.1,
+            temperatures: TemperatureKind::PerOutput,
+            range_widening: 0.5,
+        }
+    }
+}
+
+/// A calibrated model of the dynamics.
+#[derive(Clone)]
+pub struct Model {
+    pub dynamics: Arc<dyn Dynamics>,
+    pub calibration: Calibration,
+    /// The data's range, widened by `range_widening`.
+    pub state_range: StateBounds,
+    pub range_widening: f32,
+    pub report: FitReport,
+}
+
+impl Model {
+    /// Fits an ensemble and calibrates it on episodes it has not seen.
+    pub fn fit(
+        data: &Dataset,
+        settings: &ModelSettings,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<Self> {
+        let rng = &mut seed.stream("calibration split");
+        let (train, held_out) = data.all().split(settings.calibration_share, rng)?;
+        let (ensemble, report) = Ensemble::fit(&train, &settings.ensemble, seed, observer)?;
+        let calibration = Calibration::fit(&ensemble, &held_out, settings.temperatures)?;
+        Ok(Self {
+            dynamics: Arc::new(ensemble),
+            calibration,
+            state_range: StateBounds::of_data(data, settings.range_widening),
+            range_widening: settings.range_widening,
+            report,
+        })
+    }
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Model")
+            .field("calibration", &self.calibration)
+            .field("state_range", &self.state_range)
+            .field("report", &self.report)
+            .finish_non_exhaustive()
+    }
+}

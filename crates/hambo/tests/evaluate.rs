@@ -1,0 +1,228 @@
+//! The whole evaluation on a model whose every return is known.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::{LinearModel, LinearReward, exact_return, policy, reward};
+use hambo::adversary::AdversarySettings;
+use hambo::calibration::{Calibration, TemperatureKind};
+use hambo::dynamics::ensemble::FitReport;
+use hambo::task::{InitialStates, StateBounds};
+use hambo::{
+    Constraint, Error, Evaluation, EvaluationSettings, Event, Model, Observer, Policy, Seed,
+    Silent, StateLimits, Task, Variant, Warning, evaluate,
+};
+use ndarray::{Array1, Array2, Axis, array};
+
+const HORIZON: usize = 8;
+
+fn start() -> Array1<f32> {
+    array![1.0, -2.0]
+}
+
+fn task() -> Task {
+    Task::new(InitialStates::Fixed(start().insert_axis(Axis(0))), reward(), HORIZON)
+}
+
+/// A perfectly calibrated linear model.
+fn model() -> Model {
+    let residuals = Array2::zeros((10, 2));
+    let calibration =
+        Calibration::of_residuals(residuals.view(), TemperatureKind::PerOutput).unwrap();
+    Model {
+        dynamics: Arc::new(LinearModel::three_members(0.2)),
+        calibration: Calibration {
+            temperatures: array![1.0, 1.0],
+            error_after: 0.0,
+            largest_epistemic_std: array![1e3, 1e3],
+            ..calibration
+        },
+        state_range: StateBounds::new(array![-1e3, -1e3], array![1e3, 1e3]).unwrap(),
+        range_widening: 0.5,
+        report: FitReport { steps: 0, best_step: 0, held_out: Vec::new() },
+    }
+}
+
+fn settings() -> EvaluationSettings {
+    use Variant::{Ca, Da1, DaInf, Ds, Ts1, TsInf};
+    EvaluationSettings {
+        variants: vec![Ca, Da1, DaInf, Ds, Ts1, TsInf],
+        episodes: 2000,
+        adversary: AdversarySettings {
+            hidden: vec![32; 2],
+            batch_size: 128,
+            episodes: 100,
+            gradient_steps: 150,
+            max_rounds: 10,
+            patience: 2,
+            ..Default::default()
+        },
+        ..Default::default()
+    }
+}
+
+fn run(settings: &EvaluationSettings, observer: &dyn Observer) -> hambo::Result<Evaluation> {
+    evaluate(&model(), &policy(), &task(), &[], settings, Seed(5), observer)
+}
+
+fn of(evaluation: &Evaluation, variant: Variant) -> &hambo::VariantResult {
+    evaluation.variants.iter().find(|result| result.name == variant).unwrap()
+}
+
+#[test]
+fn every_variant_is_where_theory_puts_it_and_the_smallest_bound_wins() {
+    let linear = LinearModel::three_members(0.2);
+    let members: Vec<f64> = (0..3)
+        .map(|k| exact_return(&linear, &linear.matrices[k], &linear.drifts[k], &start(), HORIZON))
+        .collect();
+    let evaluation = run(&settings(), &Silent).unwrap();
+    let close = |found: hambo::bound::Estimate, exact: f64| {
+        assert!((found.mean - exact).abs() < 4.0 * found.std_error, "{found:?}, exact {exact}");
+    };
+    let committed = of(&evaluation, Variant::DaInf);
+    let worst = members.iter().copied().fold(f64::INFINITY, f64::min);
+    close(committed.estimate, worst);
+    committed.members.iter().zip(&members).for_each(|(&found, &exact)| close(found, exact));
+    close(of(&evaluation, Variant::TsInf).estimate, members.iter().sum::<f64>() / 3.0);
+    close(of(&evaluation, Variant::Ds).estimate, of(&evaluation, Variant::Ts1).estimate.mean);
+
+    // More freedom, more harm.
+    let mean = |variant| of(&evaluation, variant).estimate.mean;
+    assert!(mean(Variant::Da1) < mean(Variant::DaInf));
+    assert!(mean(Variant::DaInf) < mean(Variant::TsInf));
+    assert!(mean(Variant::Ca) < mean(Variant::Ds));
+
+    let bounds = evaluation.variants.iter().filter(|r| r.name.is_conservative());
+    let smallest = bounds.map(|r| r.lower_bound).fold(f64::INFINITY, f64::min);
+    assert_eq!(evaluation.lower_bound, Some(smallest));
+    assert!(evaluation.variants.iter().all(|r| r.lower_bound < r.estimate.mean));
+    assert_eq!(evaluation.state_limits, StateLimits::Data { widened: 0.5 });
+    let worst = &of(&evaluation, Variant::Ca).worst;
+    assert!(worst.len() == 3 && worst[0].total <= worst[1].total);
+    assert_eq!((worst[0].states.len(), worst[0].states[0].len()), (HORIZON, 2));
+}
+
+#[test]
+fn neutral_variants_alone_certify_nothing() {
+    let settings = EvaluationSettings { variants: vec![Variant::Ds], ..settings() };
+    assert_eq!(run(&settings, &Silent).unwrap().lower_bound, None);
+}
+
+/// Timings aside.
+fn untimed(mut evaluation: Evaluation) -> Evaluation {
+    evaluation.timings.clear();
+    evaluation
+}
+
+#[test]
+fn same_seed_same_evaluation_on_one_and_two_threads_and_across_runs() {
+    let on = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        untimed(pool.install(|| run(&settings(), &Silent).unwrap()))
+    };
+    let one = on(1);
+    assert!(one == on(2), "two threads differ from one");
+    assert!(one == on(1), "a second run differs");
+}
+
+#[test]
+fn an_evaluation_survives_json() {
+    let evaluation = run(&settings(), &Silent).unwrap();
+    let text = serde_json::to_string(&evaluation).unwrap();
+    let read: Evaluation = serde_json::from_str(&text).unwrap();
+    assert!(read == evaluation);
+}
+
+#[test]
+fn a_cancelled_evaluation_stops_within_a_second() {
+    let begun = Instant::now();
+    let stop_after = Duration::from_millis(300);
+    let observer = |_: &Event| {
+        if begun.elapsed() > stop_after {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    // The default adversary is slow enough that the stop falls into its training.
+    let settings = EvaluationSettings { variants: vec![Variant::Ca], ..Default::default() };
+    let error = run(&settings, &observer).expect_err("cancelled");
+    assert!(matches!(error, Error::Cancelled { .. }), "{error}");
+    assert!(begun.elapsed() < stop_after + Duration::from_secs(1));
+}
+
+#[test]
+fn each_constraint_has_a_bound_of_its_own() {
+    let constraints = [
+        Constraint { name: "left".into(), function: Arc::new(LinearReward(array![-1.0, 0.0])) },
+        Constraint { name: "below".into(), function: Arc::new(LinearReward(array![0.0, -1.0])) },
+    ];
+    let settings = EvaluationSettings { variants: vec![Variant::DaInf], ..settings() };
+    let evaluation =
+        evaluate(&model(), &policy(), &task(), &constraints, &settings, Seed(1), &Silent).unwrap();
+    let names: Vec<&str> = evaluation.constraints.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["left", "below"]);
+    for result in &evaluation.constraints {
+        // Means over steps of a state that stays within a few units.
+        assert!(result.lower_bound.unwrap().abs() < 5.0);
+        let worst = result.variants[0].members.iter().map(|m| m.mean).fold(f64::MAX, f64::min);
+        assert_eq!(result.variants[0].estimate.mean, worst);
+    }
+    assert!(evaluation.constraints[0].lower_bound < evaluation.constraints[1].lower_bound);
+}
+
+#[test]
+fn doubts_are_stored_with_what_to_do() {
+    let mut model = model();
+    model.calibration.error_after = 0.2;
+    model.calibration.largest_epistemic_std = array![0.0, 0.0];
+    let mut task = task();
+    let few = Array2::from_shape_fn((4, 2), |(i, j)| start()[j] + i as f32 * 0.1);
+    task.initial_states = InitialStates::Observed(few);
+    let mut settings = EvaluationSettings { variants: vec![Variant::Ca], ..settings() };
+    settings.adversary.max_rounds = 1;
+    let evaluation = evaluate(&model, &policy(), &task, &[], &settings, Seed(0), &Silent).unwrap();
+    let has = |wanted: fn(&Warning) -> bool| evaluation.warnings.iter().any(wanted);
+    assert!(has(|w| matches!(w, Warning::WeakCalibration { .. })));
+    assert!(has(|w| matches!(w, Warning::NotConverged { rounds: 1, .. })));
+    assert!(has(|w| matches!(w, Warning::OutsideData { share, .. } if *share > 0.99)));
+    assert!(has(|w| matches!(w, Warning::FewStarts { observed: 4 })));
+    for warning in &evaluation.warnings {
+        assert!(!warning.to_string().is_empty() && !warning.help().is_empty());
+    }
+}
+
+#[test]
+fn settings_out_of_range_are_named() {
+    let cases = [
+        (EvaluationSettings { delta: 0.0, ..settings() }, "delta"),
+        (EvaluationSettings { beta: -1.0, ..settings() }, "beta"),
+        (EvaluationSettings { episodes: 1, ..settings() }, "episodes"),
+        (EvaluationSettings { attempts: 0, ..settings() }, "attempts"),
+    ];
+    for (settings, name) in cases {
+        let error = run(&settings, &Silent).expect_err(name);
+        assert!(error.to_string().contains(name), "{error}");
+    }
+}
+
+#[test]
+fn a_policy_that_raises_ends_the_evaluation_with_its_own_words() {
+    struct Broken;
+    impl Policy for Broken {
+        fn act(
+            &self,
+            _states: ndarray::ArrayView2<'_, f32>,
+            _rng: &mut hambo::rng::Stream,
+        ) -> Result<Array2<f32>, hambo::BoxError> {
+            Err("the motor controller is offline".into())
+        }
+    }
+    let error = evaluate(&model(), &Broken, &task(), &[], &settings(), Seed(0), &Silent);
+    let message = error.map(drop).expect_err("a broken policy").to_string();
+    assert!(message.contains("the motor controller is offline"), "{message}");
+}
