@@ -59,14 +59,14 @@ fn main() -> Result<()> {
             };
             println!(
                 "  {:5}  bound {:6.3}  estimate {:6.3} ± {:.3}  {verdict:8}  rounds {:2}{}  \
-                 outside {}  {:.0} s",
+                 outside {:.1} %  {:.0} s",
                 result.name.to_string(),
                 scaled(result.lower_bound),
                 scaled(result.estimate.mean),
                 result.estimate.std_error / truth.abs(),
                 result.rounds.len(),
                 if result.converged == Some(false) { " not converged" } else { "" },
-                result.outside_data.map_or("?".into(), |share| format!("{:.1} %", 100.0 * share)),
+                100.0 * result.outside_data,
                 found.timings[&format!("return: {}", result.name)],
             );
             for round in &result.rounds {

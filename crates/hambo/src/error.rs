@@ -16,7 +16,8 @@ pub enum Error {
     Dataset(#[from] DatasetError),
 
     #[error(
-        "{found} episode is not enough to split; give at least two, because a split never cuts one"
+        "{found} episode cannot be split, because a split never cuts one; fitting and calibrating a \
+         model splits twice and needs at least three episodes"
     )]
     TooFewEpisodes { found: usize },
 
@@ -27,9 +28,10 @@ pub enum Error {
     #[error("the {part} failed on a batch of {rows} rows: {source}")]
     Supplied { part: &'static str, rows: usize, source: BoxError },
 
+    /// Something the caller supplied has another shape than it must.
     #[error(
-        "the {part} returned shape {found:?} for a batch that needs {expected:?}; \
-         return one row per input row"
+        "the {part} has shape {found:?} where {expected:?} is needed; \
+         check its number of rows and columns"
     )]
     SuppliedShape { part: &'static str, expected: Vec<usize>, found: Vec<usize> },
 
@@ -60,6 +62,12 @@ pub enum Error {
          give a reward, or fit the model with `learn_reward`"
     )]
     NoReward,
+
+    #[error(
+        "episodes from {observed} observed initial state say nothing about the spread of the \
+         others; give more, or declare that there are no others with `InitialStates::Fixed`"
+    )]
+    TooFewStarts { observed: usize },
 
     #[error("{variant} needs a model with that member, this one has {members}; use an ensemble")]
     NoMembers { variant: String, members: usize },

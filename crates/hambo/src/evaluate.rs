@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ndarray::Array1;
+use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::adversary::{AdversarySettings, Game, Played, Trained, train_dqn, train_sac};
@@ -32,7 +32,8 @@ pub struct EvaluationSettings {
     pub variants: Vec<Variant>,
     /// Probability with which the Monte Carlo limit may fail; in (0, 1).
     pub delta: f64,
-    /// Half-width of the confidence box in calibrated epistemic stds; not negative.
+    /// Half-width of CA's confidence box in calibrated epistemic stds; not negative. The other
+    /// variants have no box, and neither this nor the temperatures act on them.
     pub beta: f32,
     /// Whether rollouts draw aleatoric noise.
     pub noise: bool,
@@ -76,6 +77,9 @@ impl EvaluationSettings {
         if self.episodes < 2 {
             return wrong("episodes", self.episodes.to_string(), "at least two");
         }
+        if self.variants.is_empty() {
+            return wrong("variants", "empty".into(), "at least one");
+        }
         if self.attempts == 0 {
             return wrong("attempts", "0".into(), "at least one");
         }
@@ -83,7 +87,10 @@ impl EvaluationSettings {
     }
 }
 
-/// A constraint `E[c(s, a)] >= 0` on the mean over the steps that a policy takes.
+/// A constraint `E[c(s, a)] >= 0` (section 2 of the paper).
+///
+/// Its value is the undiscounted sum of `c` over the steps of an episode, divided by the horizon: the
+/// mean over the steps when episodes last to the horizon, and of the same sign when they end before.
 #[derive(Clone)]
 pub struct Constraint {
     pub name: String,
@@ -97,6 +104,10 @@ impl std::fmt::Debug for Constraint {
 }
 
 /// Bounds the return of `policy` from below, and the mean of every constraint.
+///
+/// The learned adversaries (CA, DA1) take nearly all of the time, once more for each constraint:
+/// rounds of `adversary.episodes` hallucinated episodes and `adversary.gradient_steps` steps. DAinf
+/// and the neutral variants need `episodes` rollouts each.
 pub fn evaluate(
     model: &Model,
     policy: &dyn Policy,
@@ -108,6 +119,12 @@ pub fn evaluate(
 ) -> Result<Evaluation> {
     settings.validate()?;
     task.validate()?;
+    if let Some(bounds) = &task.state_bounds {
+        let (expected, found) = (model.dynamics.state_dim(), bounds.low().len());
+        if expected != found {
+            return Err(Error::Dimension { part: "state bounds", expected, found });
+        }
+    }
     let (bounds, state_limits) = match &task.state_bounds {
         Some(bounds) => (bounds, StateLimits::Task),
         None => (&model.state_range, StateLimits::Data { widened: model.range_widening }),
@@ -130,11 +147,16 @@ pub fn evaluate(
     if model.calibration.error_after > settings.weak_calibration {
         warnings.push(Warning::WeakCalibration { error: model.calibration.error_after });
     }
+    if task.termination.is_none() && model.terminated_episodes > 0 {
+        let terminated_episodes = model.terminated_episodes;
+        warnings.push(Warning::NoTermination { terminated_episodes });
+    }
     let found = attack("return", task, &mut timings)?;
     warnings.extend(found.warnings);
     let mut constraint_results = Vec::new();
     for constraint in constraints {
-        let task = Task { reward: Some(per_step(constraint, task.horizon)), ..task.clone() };
+        let reward = Some(per_step(constraint, task.horizon));
+        let task = Task { reward, discount: 1.0, ..task.clone() };
         let found = attack(&constraint.name, &task, &mut timings)?;
         warnings.extend(found.warnings);
         constraint_results.push(ConstraintResult {
@@ -147,7 +169,7 @@ pub fn evaluate(
         lower_bound: smallest(&found.variants),
         delta: settings.delta,
         delta_covers: "the Monte Carlo error only: for an ensemble nothing is proven about the \
-                       model, whose confidence box is a calibrated heuristic"
+                       model, whose uncertainty is a calibrated heuristic"
             .into(),
         variants: found.variants,
         constraints: constraint_results,
@@ -297,17 +319,19 @@ impl Attack<'_> {
         trained: Option<&Trained<A>>,
     ) -> Result<(VariantResult, Played)> {
         let mut streams = Streams::new(self.seed, &format!("{}: final", self.name));
-        let mut watcher = Watcher::new(&self.model.calibration.largest_epistemic_std);
+        let mut watcher = Watcher::new(self.model);
         let episodes = self.settings.episodes;
         let played = self.game.play(choice, episodes, &mut streams, |step| {
             let metric = None;
             let (step_number, of) = (step.time, step.horizon);
             let event = crate::Event { stage: "final rollouts", step: step_number, of, metric };
             crate::progress::report(self.observer, &event)?;
-            watcher.watch(step);
-            Ok(())
+            watcher.watch(step)
         })?;
         let estimate = played.estimate();
+        if estimate.independent < 2 {
+            return Err(Error::TooFewStarts { observed: estimate.independent });
+        }
         let result = VariantResult {
             name: variant,
             estimate,
@@ -333,7 +357,8 @@ impl Attack<'_> {
             let (objective, restarts) = (objective.clone(), result.restarts_after_divergence);
             doubts.push(Warning::Diverged { objective, variant, restarts });
         }
-        if let Some(share) = result.outside_data.filter(|&s| s > self.settings.outside_data) {
+        let share = result.outside_data;
+        if share > self.settings.outside_data {
             doubts.push(Warning::OutsideData { objective, variant, share });
         }
         doubts
@@ -342,38 +367,53 @@ impl Attack<'_> {
 
 /// Looks over the shoulder of a rollout.
 struct Watcher<'a> {
-    /// The largest epistemic std of any calibration point, per output.
-    largest: &'a Array1<f32>,
+    model: &'a Model,
     steps: usize,
     outside: usize,
-    known: bool,
     trajectories: Vec<Vec<Vec<f32>>>,
 }
 
 impl<'a> Watcher<'a> {
-    fn new(largest: &'a Array1<f32>) -> Self {
+    fn new(model: &'a Model) -> Self {
         let trajectories = vec![Vec::new(); WATCHED_EPISODES];
-        Self { largest, steps: 0, outside: 0, known: false, trajectories }
+        Self { model, steps: 0, outside: 0, trajectories }
     }
 
-    fn watch(&mut self, step: &Step<'_>) {
-        if let Some(stds) = step.epistemic_std {
-            self.known = true;
-            self.steps += stds.nrows();
-            let is_outside = |row: ndarray::ArrayView1<'_, f32>| {
-                row.iter().zip(self.largest).any(|(std, largest)| std > largest)
-            };
-            self.outside += stds.rows().into_iter().filter(|&row| is_outside(row)).count();
+    fn watch(&mut self, step: &Step<'_>) -> Result<()> {
+        match step.epistemic_std {
+            Some(stds) => self.count(stds),
+            None => self.count_watched(step)?,
         }
         for (row, &episode) in step.episodes.iter().enumerate() {
             if let Some(trajectory) = self.trajectories.get_mut(episode) {
                 trajectory.push(step.states.row(row).to_vec());
             }
         }
+        Ok(())
     }
 
-    fn share_outside(&self) -> Option<f64> {
-        self.known.then(|| self.outside as f64 / self.steps as f64)
+    /// Counts the steps that are less certain than every calibration point.
+    fn count(&mut self, stds: &Array2<f32>) {
+        let largest = &self.model.calibration.largest_epistemic_std;
+        let is_outside =
+            |row: ArrayView1<'_, f32>| row.iter().zip(largest).any(|(std, largest)| std > largest);
+        self.steps += stds.nrows();
+        self.outside += stds.rows().into_iter().filter(|&row| is_outside(row)).count();
+    }
+
+    /// A committed variant evaluates one member only; the whole ensemble is asked about a few rows.
+    fn count_watched(&mut self, step: &Step<'_>) -> Result<()> {
+        let rows: Vec<usize> =
+            (0..step.episodes.len()).filter(|&r| step.episodes[r] < WATCHED_EPISODES).collect();
+        let states = step.states.select(Axis(0), &rows);
+        let actions = step.actions.select(Axis(0), &rows);
+        let prediction = self.model.dynamics.predict(states.view(), actions.view())?;
+        self.count(&prediction.epistemic_std);
+        Ok(())
+    }
+
+    fn share_outside(&self) -> f64 {
+        self.outside as f64 / self.steps.max(1) as f64
     }
 
     fn worst(self, returns: &[f64]) -> Vec<Trajectory> {

@@ -14,11 +14,17 @@ use crate::evaluate::EvaluationSettings;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
+    /// Continuous adversary: shifts every next state within the calibrated confidence box.
     Ca,
+    /// Discrete adversary: picks a member of the ensemble in every step.
     Da1,
+    /// The worst member, for whole episodes.
     DaInf,
+    /// Neutral, distribution sampling: one Gaussian with the total variance.
     Ds,
+    /// Neutral, trajectory sampling: a random member in every step.
     Ts1,
+    /// Neutral, trajectory sampling: a random member for whole episodes.
     TsInf,
 }
 
@@ -45,7 +51,7 @@ impl fmt::Display for Variant {
 /// The result of [`evaluate`](crate::evaluate()).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// The smallest bound of all conservative variants that ran; `None` if none did.
+    /// The smallest bound of the conservative variants that ran; `None` if only neutral ones did.
     pub lower_bound: Option<f64>,
     pub delta: f64,
     /// What `delta` is the probability of, in plain words.
@@ -80,8 +86,9 @@ pub struct VariantResult {
     pub rounds: Vec<Round>,
     /// Times that training diverged and began again with a smaller step.
     pub restarts_after_divergence: usize,
-    /// Share of steps whose epistemic std exceeds that of every calibration point, if known.
-    pub outside_data: Option<f64>,
+    /// Share of steps whose epistemic std exceeds that of every calibration point. Committed
+    /// variants are asked about in the first few hundred episodes only.
+    pub outside_data: f64,
     /// The episodes with the lowest returns among the first few hundred, worst first.
     pub worst: Vec<Trajectory>,
 }
@@ -95,7 +102,7 @@ pub struct Trajectory {
     pub states: Vec<Vec<f32>>,
 }
 
-/// What was found about one constraint `E[c] >= 0`, where the mean is over the steps.
+/// What was found about one constraint; see [`Constraint`](crate::Constraint) for the units.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConstraintResult {
     pub name: String,
@@ -140,6 +147,10 @@ pub enum Warning {
     FewStarts {
         observed: usize,
     },
+    /// Logged episodes terminated, but the task does not say when.
+    NoTermination {
+        terminated_episodes: usize,
+    },
     Diverged {
         objective: String,
         variant: Variant,
@@ -161,6 +172,7 @@ impl Warning {
             Self::WeakCalibration { .. } => {
                 "give more calibration data, or look for heavy-tailed errors"
             }
+            Self::NoTermination { .. } => "give the task its termination; it is not learned",
             Self::FewStarts { .. } => {
                 "give a sampler of initial states, or logs with more episodes"
             }
@@ -190,10 +202,13 @@ impl fmt::Display for Warning {
             Self::WeakCalibration { error } => {
                 write!(f, "the calibration error is {error:.4} even with the best temperatures")
             }
-            Self::FewStarts { observed } => write!(
+            Self::FewStarts { observed } => {
+                write!(f, "the Monte Carlo error rests on only {observed} observed initial states")
+            }
+            Self::NoTermination { terminated_episodes } => write!(
                 f,
-                "only {observed} initial states were observed; \
-                 the Monte Carlo error rests on so few observations"
+                "{terminated_episodes} logged episodes terminated, but the task has no termination: \
+                 hallucinated episodes go on to the horizon"
             ),
             Self::Diverged { objective, variant, restarts } => write!(
                 f,

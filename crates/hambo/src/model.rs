@@ -9,7 +9,7 @@ use crate::calibration::{Calibration, TemperatureKind};
 use crate::dataset::Dataset;
 use crate::dynamics::Dynamics;
 use crate::dynamics::ensemble::{Ensemble, EnsembleSettings, FitReport};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::progress::Observer;
 use crate::rng::Seed;
 use crate::task::StateBounds;
@@ -38,6 +38,22 @@ impl Default for ModelSettings {
     }
 }
 
+impl ModelSettings {
+    /// Checks that every setting is in its range.
+    pub fn validate(&self) -> Result<()> {
+        let (share, widening) = (self.calibration_share, self.range_widening);
+        if !(share > 0.0 && share < 1.0) {
+            let (name, value) = ("calibration_share", share.to_string());
+            return Err(Error::Setting { name, value, expected: "between 0 and 1" });
+        }
+        if !(widening >= 0.0 && widening.is_finite()) {
+            let (name, value) = ("range_widening", widening.to_string());
+            return Err(Error::Setting { name, value, expected: "not negative" });
+        }
+        self.ensemble.validate()
+    }
+}
+
 /// A calibrated model of the dynamics.
 #[derive(Clone)]
 pub struct Model {
@@ -46,6 +62,8 @@ pub struct Model {
     /// The data's range, widened by `range_widening`.
     pub state_range: StateBounds,
     pub range_widening: f32,
+    /// Episodes of the data that terminated. Termination is not learned: a task has to know it.
+    pub terminated_episodes: usize,
     pub report: FitReport,
 }
 
@@ -57,6 +75,7 @@ impl Model {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Self> {
+        settings.validate()?;
         let rng = &mut seed.stream("calibration split");
         let (train, held_out) = data.all().split(settings.calibration_share, rng)?;
         let (ensemble, report) = Ensemble::fit(&train, &settings.ensemble, seed, observer)?;
@@ -66,6 +85,7 @@ impl Model {
             calibration,
             state_range: StateBounds::of_data(data, settings.range_widening),
             range_widening: settings.range_widening,
+            terminated_episodes: data.episodes().iter().filter(|e| e.terminated).count(),
             report,
         })
     }

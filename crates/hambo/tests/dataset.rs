@@ -83,14 +83,14 @@ const BROKEN_COLUMNS: &[Broken] = &[
     (
         "a state was lost",
         |c| edit(&mut c.states, |v| v.truncate(11)),
-        "state holds 11 values, 6 rows of 2 need 12; \
-         check that the array is complete and row by row",
+        "state holds 11 values, 6 rows (one per reward) of 2 need 12; \
+         check that the arrays are complete and row by row",
     ),
     (
         "actions are wider than declared",
         |c| edit(&mut c.actions, |v| v.extend([0.0; 6])),
-        "action holds 12 values, 6 rows of 1 need 6; \
-         check that the array is complete and row by row",
+        "action holds 12 values, 6 rows (one per reward) of 1 need 6; \
+         check that the arrays are complete and row by row",
     ),
     (
         "no state columns",
@@ -105,8 +105,9 @@ const BROKEN_COLUMNS: &[Broken] = &[
     (
         "an episode jumps",
         |c| edit(&mut c.next_states, |v| v[3] = 2.5),
-        "episode 0, step 1: the next state does not match the state of step 2: \
-         state column 1 is 2.5 there but 2 here; an episode boundary is probably missing",
+        "episode 0: the next state of step 1 is not the state of step 2: \
+         state column 1 is 2.5 in the one and 2 in the other; \
+         an episode boundary may be missing, or the rows may be in another order",
     ),
     (
         "an episode goes on after its end",
@@ -140,7 +141,7 @@ const BROKEN_COLUMNS: &[Broken] = &[
     (
         "rows that belong to no episode",
         |c| c.episode_ends = vec![3],
-        "the last episode ends at row 3, but there are 6 rows; \
+        "the last episode ends at row 3, but there are 6 rows (one per reward); \
          the rows after it belong to no episode",
     ),
 ];

@@ -43,6 +43,7 @@ fn model() -> Model {
         },
         state_range: StateBounds::new(array![-1e3, -1e3], array![1e3, 1e3]).unwrap(),
         range_widening: 0.5,
+        terminated_episodes: 0,
         report: FitReport { steps: 0, best_step: 0, held_out: Vec::new() },
     }
 }
@@ -203,11 +204,61 @@ fn settings_out_of_range_are_named() {
         (EvaluationSettings { beta: -1.0, ..settings() }, "beta"),
         (EvaluationSettings { episodes: 1, ..settings() }, "episodes"),
         (EvaluationSettings { attempts: 0, ..settings() }, "attempts"),
+        (EvaluationSettings { variants: vec![], ..settings() }, "variants"),
     ];
     for (settings, name) in cases {
         let error = run(&settings, &Silent).expect_err(name);
         assert!(error.to_string().contains(name), "{error}");
     }
+}
+
+#[test]
+fn what_does_not_fit_together_is_refused_before_any_work() {
+    let mut narrow = task();
+    narrow.state_bounds = StateBounds::new(array![-1.0], array![1.0]).ok();
+    let error = evaluate(&model(), &policy(), &narrow, &[], &settings(), Seed(0), &Silent);
+    let message = error.map(drop).expect_err("one limit for two columns").to_string();
+    assert_eq!(message, "state bounds: got 1 columns, the model was fitted on 2");
+
+    let settings = EvaluationSettings { variants: vec![Variant::DaInf], ..settings() };
+    let mut one = task();
+    one.initial_states = InitialStates::Observed(start().insert_axis(Axis(0)));
+    let error = evaluate(&model(), &policy(), &one, &[], &settings, Seed(0), &Silent);
+    assert!(matches!(error, Err(Error::TooFewStarts { observed: 1 })));
+}
+
+#[test]
+fn logs_that_terminated_and_a_task_that_does_not_are_a_warning() {
+    let mut model = model();
+    model.terminated_episodes = 7;
+    let settings = EvaluationSettings { variants: vec![Variant::Ds], ..settings() };
+    let evaluation =
+        evaluate(&model, &policy(), &task(), &[], &settings, Seed(0), &Silent).unwrap();
+    assert_eq!(evaluation.warnings, [Warning::NoTermination { terminated_episodes: 7 }]);
+}
+
+#[test]
+fn a_discount_does_not_soften_a_constraint() {
+    let constraint =
+        Constraint { name: "left".into(), function: Arc::new(LinearReward(array![-1.0, 0.0])) };
+    let settings = EvaluationSettings { variants: vec![Variant::Ds], ..settings() };
+    let mean = |discount: f32| {
+        let task = Task { discount, ..task() };
+        let constraints = std::slice::from_ref(&constraint);
+        let found =
+            evaluate(&model(), &policy(), &task, constraints, &settings, Seed(0), &Silent).unwrap();
+        found.constraints[0].variants[0].estimate.mean
+    };
+    assert_eq!(mean(1.0), mean(0.5));
+}
+
+#[test]
+fn committed_variants_know_when_they_leave_the_data() {
+    let mut model = model();
+    model.calibration.largest_epistemic_std = array![0.0, 0.0];
+    let settings = EvaluationSettings { variants: vec![Variant::DaInf], ..settings() };
+    let found = evaluate(&model, &policy(), &task(), &[], &settings, Seed(0), &Silent).unwrap();
+    assert!(found.variants[0].outside_data > 0.99);
 }
 
 #[test]

@@ -186,8 +186,8 @@ fn what_a_policy_gets_wrong_is_said_with_its_place() {
     }
     assert_eq!(
         run(&TooFew),
-        "the policy returned shape [1, 2] for a batch that needs [5, 2]; \
-         return one row per input row"
+        "the policy has shape [1, 2] where [5, 2] is needed; \
+         check its number of rows and columns"
     );
 }
 

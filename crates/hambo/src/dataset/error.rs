@@ -63,8 +63,8 @@ pub enum DatasetError {
     Rows { episode: usize, quantity: Quantity, expected: usize, found: usize },
 
     #[error(
-        "{quantity} holds {found} values, {rows} rows of {width} need {expected}; \
-         check that the array is complete and row by row"
+        "{quantity} holds {found} values, {rows} rows (one per reward) of {width} need {expected}; \
+         check that the arrays are complete and row by row"
     )]
     Length { quantity: Quantity, rows: usize, width: usize, expected: usize, found: usize },
 
@@ -89,7 +89,7 @@ pub enum DatasetError {
     BoundaryOrder { episode: usize, end: usize, previous: usize },
 
     #[error(
-        "the last episode ends at row {end}, but there are {rows} rows; \
+        "the last episode ends at row {end}, but there are {rows} rows (one per reward); \
          the rows after it belong to no episode"
     )]
     BoundaryShort { end: usize, rows: usize },
@@ -101,9 +101,9 @@ pub enum DatasetError {
     NotFinite { episode: usize, step: usize, column: Column, value: f32 },
 
     #[error(
-        "episode {episode}, step {step}: the next state does not match the state of step {}: \
-         {column} is {next_state} there but {state} here; \
-         an episode boundary is probably missing",
+        "episode {episode}: the next state of step {step} is not the state of step {}: \
+         {column} is {next_state} in the one and {state} in the other; \
+         an episode boundary may be missing, or the rows may be in another order",
         step + 1
     )]
     Teleport { episode: usize, step: usize, column: Column, next_state: f32, state: f32 },
