@@ -262,12 +262,12 @@ impl Attack<'_> {
             Variant::Ca => self.best_attempt(variant, |seed| {
                 let settings = &self.settings.adversary;
                 let trained = train_sac(&self.game, settings, seed, self.observer)?;
-                self.judge(variant, Choice::Shift(&trained.adversary), Some(&trained))
+                self.judge(variant, trained.choice(), Some(&trained))
             }),
             Variant::Da1 => self.best_attempt(variant, |seed| {
                 let settings = &self.settings.adversary;
                 let trained = train_dqn(&self.game, settings, seed, self.observer)?;
-                self.judge(variant, Choice::MemberPerStep(&trained.adversary), Some(&trained))
+                self.judge(variant, trained.choice(), Some(&trained))
             }),
             Variant::DaInf => self.committed(),
             Variant::Ds => self.judge::<()>(variant, Choice::Distribution, None),

@@ -10,12 +10,11 @@
 //! 2. [`task`]: the policy, its reward and where episodes start; built-in tasks to try things on
 //! 3. [`dynamics`]: a model of the transitions that knows what it does not know
 //! 4. [`calibration`]: is its uncertainty as large as its error?
-//!
 //! 5. [`hallucination`]: that model in an adversary's hands, for [`rollout`]s
 //! 6. [`adversary`]: adversaries that learn to hurt
 //! 7. [`mod@bound`]: the Monte Carlo error of the returns
 //!
-//! [`evaluate()`] is this line from the fourth step on.
+//! [`Model::fit`] is the third and fourth step, [`evaluate()`] the rest.
 //!
 //! ```
 //! use hambo::dynamics::ensemble::EnsembleSettings;
@@ -76,6 +75,6 @@ pub use evaluation::{
 };
 pub use model::{Model, ModelSettings};
 pub use progress::{Event, Observer, Silent};
-pub use rng::Seed;
+pub use rng::{Seed, Stream};
 pub use rollout::{Streams, collect};
-pub use task::{Policy, Reward, Task, Termination};
+pub use task::{InitialStates, Policy, Reward, StateBounds, Task, Termination};

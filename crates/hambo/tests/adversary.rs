@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use common::{LinearModel, constant_std, exact_return, policy, reward};
 use hambo::adversary::{AdversarySettings, Game, train_dqn, train_sac};
-use hambo::hallucination::{Choice, Hallucination};
-use hambo::rollout::run;
+use hambo::hallucination::{Choice, Hallucination, ShiftAdversary};
+use hambo::rollout::{Moment, run};
 use hambo::task::InitialStates;
-use hambo::{BoxError, Result, Reward, Seed, Silent, Streams, Task};
+use hambo::{BoxError, Result, Reward, Seed, Silent, Stream, Streams, Task};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array};
 
 fn start() -> Array1<f32> {
@@ -192,4 +192,42 @@ fn committed_returns_are_those_of_the_constant_sequences() {
             assert!((found - exact).abs() < 1e-5, "member {member}: {found}, not {exact}");
         }
     }
+}
+
+/// Always zero.
+struct Still;
+
+impl ShiftAdversary for Still {
+    fn shift(&self, at: &Moment<'_>, _rng: &mut Stream) -> Result<Array2<f32>> {
+        Ok(Array2::zeros(at.states.raw_dim()))
+    }
+}
+
+#[test]
+fn an_adversary_that_learned_nothing_never_raises_the_return() {
+    let model = constant_std([0.2, 0.1], 0.1);
+    let task = task(20);
+    let radius = array![1.0, 1.0];
+    let game = Game {
+        dynamics: &model,
+        radius: &radius,
+        noise: true,
+        task: &task,
+        bounds: None,
+        policy: &policy(),
+    };
+    // One gradient step leaves the networks as random as they began.
+    let untrained = AdversarySettings { gradient_steps: 1, max_rounds: 1, ..quick() };
+    let mut unused = 0;
+    for seed in 0..10 {
+        let trained = train_sac(&game, &untrained, Seed(seed), &Silent).unwrap();
+        unused += usize::from(trained.best_round.is_none());
+        let mean = |choice: Choice<'_>| {
+            let mut streams = Streams::new(Seed(seed), "final");
+            game.play(choice, 500, &mut streams, |_| Ok(())).unwrap().estimate().mean
+        };
+        // The system is linear: what does harm on some noise does harm on all.
+        assert!(mean(trained.choice()) <= mean(Choice::Shift(&Still)) + 1e-3, "seed {seed}");
+    }
+    assert!(unused > 0, "some random adversary must help the policy, or nothing was tested");
 }

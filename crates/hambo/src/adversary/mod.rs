@@ -228,6 +228,27 @@ pub struct Trained<A> {
     pub restarts: usize,
 }
 
+impl Trained<Sac> {
+    /// Who decides about the next state: the adversary, or nobody if no round did harm. A shift of
+    /// zero lies in the box as well, and an adversary that helps the policy bounds nothing.
+    pub fn choice(&self) -> Choice<'_> {
+        match self.best_round {
+            Some(_) => Choice::Shift(&self.adversary),
+            None => Choice::Shift(&Still),
+        }
+    }
+}
+
+impl Trained<Dqn> {
+    /// Who decides about the next state: the adversary, or chance if no round did harm.
+    pub fn choice(&self) -> Choice<'_> {
+        match self.best_round {
+            Some(_) => Choice::MemberPerStep(&self.adversary),
+            None => Choice::RandomMemberPerStep,
+        }
+    }
+}
+
 /// Trains the continuous adversary (`alg:hambo_ca`).
 pub fn train_sac(
     game: &Game<'_>,
