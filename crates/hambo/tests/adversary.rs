@@ -80,6 +80,56 @@ fn the_continuous_adversary_attains_the_optimal_decrease_on_a_linear_system() {
     }
 }
 
+/// A small cost of moving right, and a cliff on the left.
+struct Cliff;
+
+impl Reward for Cliff {
+    fn reward(
+        &self,
+        states: ArrayView2<'_, f32>,
+        _actions: ArrayView2<'_, f32>,
+        _next_states: ArrayView2<'_, f32>,
+    ) -> Result<Array1<f32>, BoxError> {
+        let cost = |x: &f32| if *x < -2.5 { 100.0 } else { 0.1 * x.max(0.0) };
+        Ok(states.column(0).mapv(|x| -cost(&x)))
+    }
+}
+
+/// Thirty steps of at most 0.1 lead to the cliff only if nearly all go there, and every hint leads
+/// away.
+#[test]
+fn adversaries_find_a_distant_cliff() {
+    let model = LinearModel {
+        matrices: vec![array![[1.0, 0.0], [0.0, 1.0]]; 2],
+        drifts: vec![array![0.1, 0.1], array![-0.1, -0.1]],
+        ..LinearModel::three_members(0.0)
+    };
+    let start = InitialStates::Fixed(array![[0.0, 0.0]]);
+    let task = Task::new(start, Some(Arc::new(Cliff)), 30);
+    let radius = array![1.0, 1.0];
+    let game = Game {
+        dynamics: &model,
+        radius: &radius,
+        noise: false,
+        task: &task,
+        bounds: None,
+        policy: &common::LinearPolicy(array![0.0, 0.0]),
+    };
+    for seed in 0..5 {
+        let worst = |choice: Choice<'_>| {
+            let streams = &mut Streams::new(Seed(seed), "final");
+            game.play(choice, 1, streams, |_| Ok(())).unwrap().returns[0]
+        };
+        let shifts = train_sac(&game, &quick(), Seed(seed), &Silent).unwrap();
+        let members = train_dqn(&game, &quick(), Seed(seed), &Silent).unwrap();
+        let (shifts, members) = (worst(shifts.choice()), worst(members.choice()));
+        println!("seed {seed}: CA {shifts}, DA1 {members}");
+        // Four steps are spent beyond the cliff at the most.
+        assert!(shifts <= -300.0, "seed {seed}: CA {shifts}");
+        assert!(members <= -300.0, "seed {seed}: DA1 {members}");
+    }
+}
+
 /// `r = -‖s‖²`: being pushed outwards hurts.
 struct Distance;
 

@@ -8,12 +8,13 @@ use std::sync::atomic::Ordering;
 
 use common::{LinearModel, constant_std, exact_return, policy, reward};
 use hambo::bound::{Estimate, paired_difference};
+use hambo::dynamics::{MemberPrediction, Members};
 use hambo::hallucination::{Choice, Hallucination, MemberAdversary, ShiftAdversary};
 use hambo::rng::Stream;
 use hambo::rollout::{Moment, run};
 use hambo::task::InitialStates;
-use hambo::{BoxError, Error, Result, Seed, Streams, Task, Termination};
-use ndarray::{Array1, Array2, ArrayView2, array};
+use hambo::{BoxError, Dynamics, Error, Prediction, Result, Seed, Streams, Task, Termination};
+use ndarray::{Array1, Array2, Array3, ArrayView2, array};
 
 const HORIZON: usize = 8;
 const EPISODES: usize = 100_000;
@@ -148,19 +149,19 @@ fn an_episode_sees_the_same_noise_whatever_happens_to_the_others() {
     assert!(ending.iter().zip(&endless).all(agree));
 }
 
-/// Always the last member.
-struct Last;
+/// Always the same member.
+struct Always(usize);
 
-impl MemberAdversary for Last {
+impl MemberAdversary for Always {
     fn pick(&self, at: &Moment<'_>, _rng: &mut Stream) -> Result<Vec<usize>> {
-        Ok(vec![2; at.states.nrows()])
+        Ok(vec![self.0; at.states.nrows()])
     }
 }
 
 #[test]
 fn an_adversary_that_never_changes_its_pick_is_the_committed_one() {
     let model = LinearModel::three_members(0.3);
-    let per_step = returns_of(&model, Choice::MemberPerStep(&Last), &task(), 2);
+    let per_step = returns_of(&model, Choice::MemberPerStep(&Always(2)), &task(), 2);
     let committed = returns_of(&model, Choice::Member(2), &task(), 2);
     let worst = per_step.iter().zip(&committed).fold(0.0_f64, |w, (a, b)| w.max((a - b).abs()));
     assert!(worst < 1e-6, "differs by {worst}");
@@ -210,4 +211,74 @@ fn impossible_variants_are_refused() {
     let mut streams = Streams::new(Seed(0), "none");
     let error = run(&mut transition, &task, None, &policy(), starts, &mut streams, |_| Ok(()));
     assert!(matches!(error, Err(Error::NoReward)));
+}
+
+/// One state that stays where it is, and a reward on which two members disagree: 1 ± 0.5.
+struct DisputedReward;
+
+impl Dynamics for DisputedReward {
+    fn state_dim(&self) -> usize {
+        1
+    }
+
+    fn action_dim(&self) -> usize {
+        1
+    }
+
+    fn predicts_reward(&self) -> bool {
+        true
+    }
+
+    fn members(&self) -> usize {
+        2
+    }
+
+    fn predict(&self, s: ArrayView2<'_, f32>, a: ArrayView2<'_, f32>) -> Result<Prediction> {
+        let members: Vec<_> =
+            (0..2).map(|k| self.predict_member(k, s, a)).collect::<Result<_>>()?;
+        let means =
+            Array3::from_shape_fn((2, s.nrows(), 2), |(k, row, j)| members[k].mean[[row, j]]);
+        let stds = Array3::from_elem(means.raw_dim(), 0.7);
+        Ok(Prediction::of_members(Members { means, stds }))
+    }
+
+    fn predict_member(
+        &self,
+        member: usize,
+        s: ArrayView2<'_, f32>,
+        _a: ArrayView2<'_, f32>,
+    ) -> Result<MemberPrediction> {
+        let reward = [1.5, 0.5][member];
+        let mean = Array2::from_shape_fn((s.nrows(), 2), |(i, j)| [s[[i, 0]], reward][j]);
+        Ok(MemberPrediction { std: Array2::from_elem(mean.raw_dim(), 0.7), mean })
+    }
+}
+
+/// Over ten steps: CA takes the lowest reward of its interval, 1 - 3 · 0.5 with a radius of 3, whatever
+/// it does to the states; DA takes the member's own; noise in the reward is left out.
+#[test]
+fn learned_rewards_are_pessimistic_under_the_continuous_adversary() {
+    let start = InitialStates::Fixed(array![[0.3]]);
+    let task = Task::new(start, None, 10);
+    let total = |choice: Choice<'_>| {
+        let radius = array![0.2, 3.0];
+        let mut transition = Hallucination::new(&DisputedReward, choice, radius, true).unwrap();
+        let streams = &mut Streams::new(Seed(1), "reward");
+        let policy = common::LinearPolicy(array![0.0]);
+        let starts = array![[0.3], [0.1]];
+        run(&mut transition, &task, None, &policy, starts, streams, |_| Ok(())).unwrap()
+    };
+    struct Up;
+    impl ShiftAdversary for Up {
+        fn shift(&self, at: &Moment<'_>, _rng: &mut Stream) -> Result<Array2<f32>> {
+            Ok(Array2::ones(at.states.raw_dim()))
+        }
+    }
+    let expect = |found: Array1<f64>, each: f64| {
+        assert!(found.iter().all(|total| (total - 10.0 * each).abs() < 1e-5), "{found}, {each}");
+    };
+    expect(total(Choice::Shift(&Up)), 1.0 - 3.0 * 0.5);
+    expect(total(Choice::MemberPerStep(&Always(1))), 0.5);
+    expect(total(Choice::Member(0)), 1.5);
+    expect(total(Choice::Distribution), 1.0);
 }

@@ -7,7 +7,7 @@ use ndarray::{Array1, Array2, Axis};
 use rand::RngExt;
 
 use super::replay::ReplayBatch;
-use super::{AdversarySettings, Learner, Scales, inputs};
+use super::{AdversarySettings, Learner, Scales, held, inputs};
 use crate::error::Result;
 use crate::hallucination::{Choice, MemberAdversary};
 use crate::nn::{Adam, Device, Layout, Mlps, array};
@@ -25,6 +25,8 @@ pub struct Dqn {
     members: usize,
     /// Chance of a random pick.
     exploration: f64,
+    /// Members that some episodes keep from start to end, while exploring.
+    held: Vec<Option<usize>>,
 }
 
 impl Dqn {
@@ -53,16 +55,19 @@ impl Learner for Dqn {
             settings: settings.clone(),
             members,
             exploration: 0.0,
+            held: Vec::new(),
         }
     }
 
     fn greedy(&self) -> Self {
-        Self { exploration: 0.0, ..self.clone() }
+        Self { exploration: 0.0, held: Vec::new(), ..self.clone() }
     }
 
-    fn exploring(&self, round: usize) -> Self {
-        let share = 1.0 / (round + 1) as f64;
-        Self { exploration: self.settings.exploration.max(share), ..self.clone() }
+    fn exploring(&self, round: usize, episodes: usize, rng: &mut Stream) -> Self {
+        let exploration = self.settings.exploration.max(1.0 / (round + 1) as f64);
+        let held =
+            held(&self.settings, round, episodes, rng, |rng| rng.random_range(0..self.members));
+        Self { exploration, held, ..self.clone() }
     }
 
     fn choice(&self) -> Choice<'_> {
@@ -109,9 +114,12 @@ impl MemberAdversary for Dqn {
         let values =
             self.values(&self.critics, &inputs(at.states, at.actions, at.time, at.horizon));
         let mut picked: Vec<usize> = values.rows().into_iter().map(best).collect();
-        for member in &mut picked {
+        for (member, &episode) in picked.iter_mut().zip(at.episodes) {
             if self.exploration > 0.0 && rng.random_bool(self.exploration) {
                 *member = rng.random_range(0..self.members);
+            }
+            if let Some(Some(held)) = self.held.get(episode) {
+                *member = *held;
             }
         }
         Ok(picked)

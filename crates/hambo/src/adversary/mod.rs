@@ -12,6 +12,7 @@ mod sac;
 mod training;
 
 use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate};
+use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 pub use dqn::Dqn;
@@ -55,8 +56,9 @@ pub struct AdversarySettings {
     pub gradient_steps: usize,
     /// Steps remembered.
     pub replay_capacity: usize,
-    /// Chance of a random choice while learning (DQN), after early rounds that explore more: all
-    /// choices are random in the first, half of them in the second, a third in the third.
+    /// Least share of exploration while learning, after early rounds that explore more: of the
+    /// episodes that keep one random choice throughout (1/2, 1/4, 1/6, ...), and in the others of
+    /// DQN's random choices (1, 1/2, 1/3, ...).
     pub exploration: f64,
     /// Most rounds.
     pub max_rounds: usize,
@@ -190,8 +192,8 @@ trait Learner: Sized {
     /// The same adversary without exploration.
     fn greedy(&self) -> Self;
 
-    /// The same adversary as it explores in a round.
-    fn exploring(&self, round: usize) -> Self;
+    /// The same adversary as it explores in a round of that many episodes.
+    fn exploring(&self, round: usize, episodes: usize, rng: &mut Stream) -> Self;
 
     fn choice(&self) -> Choice<'_>;
 
@@ -199,6 +201,21 @@ trait Learner: Sized {
 
     /// Whether all parameters are still numbers.
     fn is_finite(&self) -> bool;
+}
+
+/// Which of a round's exploring episodes keep one random choice from start to end, and which.
+///
+/// Choices that change at random in every step cancel each other: what only a steady push reaches,
+/// such an explorer never sees, and the adversary converges to something harmless.
+fn held<C>(
+    settings: &AdversarySettings,
+    round: usize,
+    episodes: usize,
+    rng: &mut Stream,
+    choose: impl Fn(&mut Stream) -> C,
+) -> Vec<Option<C>> {
+    let share = settings.exploration.max(0.5 / (round + 1) as f64);
+    (0..episodes).map(|_| rng.random_bool(share).then(|| choose(rng))).collect()
 }
 
 /// One round of training, judged on common random numbers.
@@ -218,7 +235,9 @@ pub struct Trained<A> {
     /// Return under the neutral model, on the numbers that rounds are judged on.
     pub neutral: Estimate,
     pub rounds: Vec<Round>,
-    /// The round whose adversary was kept; `None` if none improved on the neutral model.
+    /// The most harmful of the choices that need no training; 0 is the neutral one.
+    simple: usize,
+    /// The round whose adversary was kept; `None` if none was more harmful than the simple choices.
     pub best_round: Option<usize>,
     /// Whether the last rounds no longer improved beyond error.
     pub converged: bool,
@@ -238,11 +257,13 @@ impl Trained<Sac> {
 }
 
 impl Trained<Dqn> {
-    /// Who decides about the next state: the adversary, or chance if no round did harm.
+    /// Who decides about the next state: the adversary, or whatever simple choice does more harm,
+    /// one and the same member or chance.
     pub fn choice(&self) -> Choice<'_> {
-        match self.best_round {
-            Some(_) => Choice::MemberPerStep(&self.adversary),
-            None => Choice::RandomMemberPerStep,
+        match (self.best_round, self.simple.checked_sub(1)) {
+            (Some(_), _) => Choice::MemberPerStep(&self.adversary),
+            (None, Some(member)) => Choice::Member(member),
+            (None, None) => Choice::RandomMemberPerStep,
         }
     }
 }
@@ -254,7 +275,7 @@ pub fn train_sac(
     seed: Seed,
     observer: &dyn Observer,
 ) -> Result<Trained<Sac>> {
-    train(game, Choice::Shift(&Still), game.dynamics.state_dim(), settings, seed, observer)
+    train(game, &[Choice::Shift(&Still)], game.dynamics.state_dim(), settings, seed, observer)
 }
 
 /// Trains the adversary that picks a member in every step (`alg:hambo_da-1`).
@@ -265,7 +286,9 @@ pub fn train_dqn(
     observer: &dyn Observer,
 ) -> Result<Trained<Dqn>> {
     let members = game.dynamics.members();
-    train(game, Choice::RandomMemberPerStep, members, settings, seed, observer)
+    let committed = (0..members).map(Choice::Member);
+    let simple: Vec<_> = [Choice::RandomMemberPerStep].into_iter().chain(committed).collect();
+    train(game, &simple, members, settings, seed, observer)
 }
 
 /// No shift at all: CA's neutral counterpart.

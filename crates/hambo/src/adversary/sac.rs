@@ -5,12 +5,12 @@
 
 use std::cell::Cell;
 
-use ndarray::{Array2, Axis};
+use ndarray::{Array1, Array2, Axis};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
 use super::replay::ReplayBatch;
-use super::{AdversarySettings, Learner, Scales, inputs};
+use super::{AdversarySettings, Learner, Scales, held, inputs};
 use crate::error::Result;
 use crate::hallucination::{Choice, ShiftAdversary};
 use crate::nn::{Adam, Device, Layout, Mlps, Tensor, array, softplus};
@@ -35,6 +35,8 @@ pub struct Sac {
     choice_dim: usize,
     /// Act by the mean instead of a sample.
     greedy: bool,
+    /// Shifts that some episodes are pushed by from start to end, while exploring.
+    held: Vec<Option<Array1<f32>>>,
 }
 
 impl Sac {
@@ -160,15 +162,19 @@ impl Learner for Sac {
             settings: settings.clone(),
             choice_dim,
             greedy: false,
+            held: Vec::new(),
         }
     }
 
     fn greedy(&self) -> Self {
-        Self { greedy: true, ..self.clone() }
+        Self { greedy: true, held: Vec::new(), ..self.clone() }
     }
 
-    fn exploring(&self, _round: usize) -> Self {
-        Self { greedy: false, ..self.clone() }
+    fn exploring(&self, round: usize, episodes: usize, rng: &mut Stream) -> Self {
+        let held = held(&self.settings, round, episodes, rng, |rng| {
+            (0..self.choice_dim).map(|_| rng.random_range(-1..=1) as f32).collect()
+        });
+        Self { greedy: false, held, ..self.clone() }
     }
 
     fn choice(&self) -> Choice<'_> {
@@ -202,7 +208,13 @@ impl ShiftAdversary for Sac {
     fn shift(&self, at: &Moment<'_>, rng: &mut Stream) -> Result<Array2<f32>> {
         let inputs =
             self.scales.inputs.apply(inputs(at.states, at.actions, at.time, at.horizon).view());
-        Ok(self.shift_of(Device::Cpu.tensor(inputs.view()), rng))
+        let mut shift = self.shift_of(Device::Cpu.tensor(inputs.view()), rng);
+        for (mut row, &episode) in shift.rows_mut().into_iter().zip(at.episodes) {
+            if let Some(Some(held)) = self.held.get(episode) {
+                row.assign(held);
+            }
+        }
+        Ok(shift)
     }
 }
 

@@ -12,11 +12,12 @@ use crate::progress::{Event, Observer, report};
 use crate::rng::{Seed, Stream};
 use crate::rollout::{Step, Streams};
 
-/// Trains an adversary against `neutral`, which stands for doing nothing. After divergence it begins
-/// again with a third of the learning rate.
+/// Trains an adversary. `simple` are choices that need no training: the first stands for doing
+/// nothing, and what the trained adversary costs is measured against it; the most harmful of them is
+/// what training has to surpass. After divergence it begins again with a third of the learning rate.
 pub(super) fn train<L: Learner>(
     game: &Game<'_>,
-    neutral: Choice<'_>,
+    simple: &[Choice<'_>],
     choices: usize,
     settings: &AdversarySettings,
     seed: Seed,
@@ -26,8 +27,11 @@ pub(super) fn train<L: Learner>(
     // Everything is judged on these numbers.
     let judge = Streams::new(seed, "adversary: judging");
     let mut survey = Survey::default();
-    let neutral_returns =
-        game.play(neutral, settings.episodes, &mut judge.clone(), |step| survey.add(step))?.returns;
+    let mut judged = Vec::new();
+    for (index, &choice) in simple.iter().enumerate() {
+        let watch = |step: &Step<'_>| if index == 0 { survey.add(step) } else { Ok(()) };
+        judged.push(game.play(choice, settings.episodes, &mut judge.clone(), watch)?.returns);
+    }
     let scales = survey.scales();
     let mut settings = settings.clone();
     for restart in 0..=settings.max_restarts {
@@ -35,7 +39,7 @@ pub(super) fn train<L: Learner>(
         let learner = L::new(scales.clone(), choices, &settings, rng);
         let mut training =
             Training { game, settings: &settings, seed, observer, judge: &judge, restart };
-        match training.run(learner, &neutral_returns, rng)? {
+        match training.run(learner, &judged, rng)? {
             Some(trained) => return Ok(trained),
             None => settings.learning_rate /= 3.0,
         }
@@ -59,7 +63,7 @@ impl Training<'_> {
     fn run<L: Learner>(
         &mut self,
         mut learner: L,
-        neutral_returns: &[f64],
+        simple: &[Vec<f64>],
         rng: &mut Stream,
     ) -> Result<Option<Trained<L>>> {
         let Self { game, settings, .. } = *self;
@@ -69,15 +73,22 @@ impl Training<'_> {
             _ => 1,
         };
         let mut replay = Replay::new(settings.replay_capacity, input_dim, choice_dim);
+        let neutral_returns = &simple[0];
+        let most_harmful = (1..simple.len()).fold(0, |worst, index| {
+            if total(&simple[index]) < total(&simple[worst]) { index } else { worst }
+        });
         let mut trained = Trained {
             adversary: learner.greedy(),
             neutral: Estimate::of(neutral_returns),
+            simple: most_harmful,
             rounds: Vec::new(),
             best_round: None,
             converged: false,
             restarts: self.restart,
         };
-        let mut best_returns = neutral_returns.to_vec();
+        let mut best_return = total(&simple[most_harmful]);
+        // What the learner itself attained at best: it has not converged while it still catches up.
+        let mut own_best: Option<Vec<f64>> = None;
         let mut rounds_since_best = 0;
         for round in 0..settings.max_rounds {
             self.explore(&learner, round, &mut replay)?;
@@ -101,17 +112,18 @@ impl Training<'_> {
                 attained: Estimate::of(&returns),
                 effect: paired_difference(&returns, neutral_returns),
             });
-            let gain = paired_difference(&returns, &best_returns);
-            rounds_since_best += 1;
-            if gain.mean < 0.0 {
-                // A lower return is always kept, but a negligible gain is no reason to go on.
-                let effect = paired_difference(&best_returns, neutral_returns).mean;
-                if -gain.mean > gain.std_error.max(settings.tolerance * effect.abs()) {
-                    rounds_since_best = 0;
-                }
+            if total(&returns) < best_return {
                 trained.adversary = greedy;
                 trained.best_round = Some(round);
-                best_returns = returns;
+                best_return = total(&returns);
+            }
+            rounds_since_best += 1;
+            if own_best.as_ref().is_none_or(|best| self.is_better(&returns, best, neutral_returns))
+            {
+                rounds_since_best = 0;
+            }
+            if own_best.as_ref().is_none_or(|best| total(&returns) < total(best)) {
+                own_best = Some(returns);
             }
             if rounds_since_best >= settings.patience {
                 trained.converged = true;
@@ -121,11 +133,20 @@ impl Training<'_> {
         Ok(Some(trained))
     }
 
+    /// Whether a round improved on the best so far by more than its error, and by more than a
+    /// negligible share of what that one costs already.
+    fn is_better(&self, returns: &[f64], best: &[f64], neutral: &[f64]) -> bool {
+        let gain = paired_difference(returns, best);
+        let effect = paired_difference(best, neutral).mean;
+        -gain.mean > gain.std_error.max(self.settings.tolerance * effect.abs())
+    }
+
     /// Rolls out the exploring adversary and remembers what it did.
     fn explore<L: Learner>(&self, learner: &L, round: usize, replay: &mut Replay) -> Result<()> {
         let mut streams = Streams::new(self.seed, &format!("adversary: exploring {round}"));
         let mut waiting: Option<Waiting> = None;
-        let exploring = learner.exploring(round);
+        let rng = &mut self.seed.stream(&format!("adversary: ways of exploring {round}"));
+        let exploring = learner.exploring(round, self.settings.episodes, rng);
         self.game.play(exploring.choice(), self.settings.episodes, &mut streams, |step| {
             let inputs = inputs_of_step(step);
             if let Some(earlier) = waiting.take() {
@@ -149,6 +170,10 @@ impl Training<'_> {
         let of = self.settings.max_rounds;
         report(self.observer, &Event { stage: "adversary", step: round, of, metric })
     }
+}
+
+fn total(returns: &[f64]) -> f64 {
+    returns.iter().sum()
 }
 
 /// Steps that wait for the action that follows them.
