@@ -236,3 +236,34 @@ fn noisy_policies_stay_within_the_limit() {
     assert!(actions.iter().all(|action| action.abs() <= 0.5));
     assert!(actions.column(0).std(0.0) > 0.1);
 }
+
+#[test]
+fn declared_angles_stay_on_the_circle() {
+    let limit = array![1.0, 1.0, 8.0];
+    let bounds = StateBounds::new(-&limit, limit).unwrap().with_angle(0, 1).unwrap();
+    let mut states = array![[3.0, 0.4, 9.0], [0.6, -0.8, 1.0], [0.0, 0.0, 0.0]];
+    bounds.clamp(&mut states);
+    let length = 1.0_f32.hypot(0.4);
+    let expected = array![[1.0 / length, 0.4 / length, 8.0], [0.6, -0.8, 1.0], [1.0, 0.0, 0.0]];
+    assert!((&states - &expected).iter().all(|difference| difference.abs() < 1e-6), "{states}");
+    let bounds = StateBounds::new(array![0.0, 0.0], array![1.0, 1.0]).unwrap();
+    for (cosine, sine) in [(0, 2), (1, 1)] {
+        let error = bounds.clone().with_angle(cosine, sine).unwrap_err();
+        assert!(error.to_string().contains("two different columns"), "{error}");
+    }
+}
+
+#[test]
+fn data_from_everywhere_covers_the_space_in_single_steps() {
+    let (task, policy) = pendulum::everywhere();
+    let data = collect(&pendulum::Pendulum, &task, &policy, 2000, &mut streams()).unwrap();
+    assert_eq!((data.rows(), data.episodes().len()), (2000, 2000));
+    let (states, actions) = (data.states(), data.actions());
+    let spread = |values: ndarray::ArrayView1<'_, f32>| values.std(0.0);
+    // Standard deviations of uniform values are the half-width over √3.
+    assert!((spread(states.column(2)) - 8.0 / 3.0_f32.sqrt()).abs() < 0.2);
+    assert!((spread(actions.column(0)) - 2.0 / 3.0_f32.sqrt()).abs() < 0.05);
+    let (task, policy) = point_env::everywhere();
+    let data = collect(&point_env::PointEnv, &task, &policy, 2000, &mut streams()).unwrap();
+    assert!((spread(data.states().column(0)) - 40.0 / 3.0_f32.sqrt()).abs() < 1.0);
+}

@@ -27,6 +27,21 @@ impl<P: Policy> Policy for NoisyPolicy<P> {
     }
 }
 
+/// Actions uniform in `[-limit, limit]`, whatever the state.
+#[derive(Debug, Clone, Copy)]
+pub struct UniformPolicy {
+    pub action_dim: usize,
+    pub limit: f32,
+}
+
+impl Policy for UniformPolicy {
+    fn act(&self, states: ArrayView2<'_, f32>, rng: &mut Stream) -> Result<Array2<f32>, BoxError> {
+        let shape = (states.nrows(), self.action_dim);
+        let limits = -self.limit..=self.limit;
+        Ok(Array2::from_shape_simple_fn(shape, || rng.random_range(limits.clone())))
+    }
+}
+
 /// A controller that looks at one state at a time, as a batched policy.
 pub(super) fn row_by_row<const D_S: usize, const D_A: usize>(
     states: ArrayView2<'_, f32>,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use ndarray::{Array1, Array2, ArrayView2};
 
-pub use controllers::NoisyPolicy;
+pub use controllers::{NoisyPolicy, UniformPolicy};
 pub use initial::{InitialStates, Starts};
 
 use crate::dataset::Dataset;
@@ -123,11 +123,15 @@ impl fmt::Debug for Task {
     }
 }
 
-/// Per-column limits that every state obeys.
+/// What every state obeys: limits per column, and pairs of columns that are an angle's cosine and sine.
+///
+/// Whatever the true next state is, it obeys them, and moving it into them leaves it where it is; so an
+/// adversary that is confined to them can still choose the truth, and its return is still a bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateBounds {
     low: Array1<f32>,
     high: Array1<f32>,
+    angles: Vec<(usize, usize)>,
 }
 
 impl StateBounds {
@@ -139,7 +143,19 @@ impl StateBounds {
             let expected = "equally many limits, low <= high in every column";
             return Err(Error::Setting { name: "state_bounds", value, expected });
         }
-        Ok(Self { low, high })
+        Ok(Self { low, high, angles: Vec::new() })
+    }
+
+    /// Says that two columns are the cosine and the sine of an angle.
+    pub fn with_angle(mut self, cosine: usize, sine: usize) -> Result<Self> {
+        let columns = self.low.len();
+        if cosine.max(sine) >= columns || cosine == sine {
+            let value = format!("{cosine} and {sine}");
+            let expected = "two different columns of the state";
+            return Err(Error::Setting { name: "angle", value, expected });
+        }
+        self.angles.push((cosine, sine));
+        Ok(self)
     }
 
     /// The range of a dataset's states and next states, widened on both sides by `share` of its
@@ -152,7 +168,7 @@ impl StateBounds {
             high.zip_mut_with(&row, |high, &value| *high = high.max(value));
         }
         let margin = (&high - &low) * share;
-        Self { low: low - &margin, high: high + &margin }
+        Self { low: low - &margin, high: high + &margin, angles: Vec::new() }
     }
 
     pub fn low(&self) -> &Array1<f32> {
@@ -163,13 +179,24 @@ impl StateBounds {
         &self.high
     }
 
-    /// Moves every state to the nearest one within the limits.
+    /// Moves every state to the nearest one within the limits, and then onto the circles of its
+    /// angles.
     pub fn clamp(&self, states: &mut Array2<f32>) {
         for mut row in states.rows_mut() {
             ndarray::Zip::from(&mut row)
                 .and(&self.low)
                 .and(&self.high)
                 .for_each(|value, &low, &high| *value = value.clamp(low, high));
+            for &(cosine, sine) in &self.angles {
+                let length = row[cosine].hypot(row[sine]);
+                // At the centre all directions are equally near.
+                let (x, y) = if length > 0.0 {
+                    (row[cosine] / length, row[sine] / length)
+                } else {
+                    (1.0, 0.0)
+                };
+                (row[cosine], row[sine]) = (x, y);
+            }
         }
     }
 }

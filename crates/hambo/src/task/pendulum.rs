@@ -13,7 +13,9 @@ use ndarray::{Array1, Array2, ArrayView2, array};
 use rand::RngExt;
 
 use super::controllers::row_by_row;
-use super::{InitialStates, NoisyPolicy, Policy, Reward, Simulator, StateBounds, Task};
+use super::{
+    InitialStates, NoisyPolicy, Policy, Reward, Simulator, StateBounds, Task, UniformPolicy,
+};
 use crate::error::{BoxError, Result};
 use crate::rng::Stream;
 
@@ -30,20 +32,29 @@ pub struct Pendulum;
 /// Pendulum over `horizon` steps (Gymnasium's own limit is 200), from Gymnasium's starts.
 pub fn task(horizon: usize) -> Task {
     let mut task = Task::new(
-        InitialStates::sampler(|count, rng| Ok(starts(count, rng))),
+        InitialStates::sampler(|count, rng| Ok(starts(count, 1.0, rng))),
         Some(std::sync::Arc::new(Pendulum)),
         horizon,
     );
     let limit = array![1.0, 1.0, MAX_SPEED];
-    task.state_bounds = StateBounds::new(-&limit, limit).ok();
+    let bounds = StateBounds::new(-&limit, limit).and_then(|bounds| bounds.with_angle(0, 1));
+    task.state_bounds = bounds.ok();
     task
 }
 
-/// θ uniform in [-π, π], θ̇ uniform in [-1, 1].
-fn starts(count: usize, rng: &mut Stream) -> Array2<f32> {
+/// Single steps from everywhere, with uniform torques: data that covers the whole space.
+pub fn everywhere() -> (Task, UniformPolicy) {
+    let limit = f64::from(MAX_SPEED);
+    let initial_states = InitialStates::sampler(move |count, rng| Ok(starts(count, limit, rng)));
+    let policy = UniformPolicy { action_dim: ACTION_DIM, limit: MAX_TORQUE };
+    (Task { initial_states, ..task(1) }, policy)
+}
+
+/// θ uniform in [-π, π], θ̇ uniform in [-max_speed, max_speed].
+fn starts(count: usize, max_speed: f64, rng: &mut Stream) -> Array2<f32> {
     let mut states = Array2::zeros((count, STATE_DIM));
     for mut state in states.rows_mut() {
-        let (angle, speed) = (rng.random_range(-PI..PI), rng.random_range(-1.0..1.0));
+        let (angle, speed) = (rng.random_range(-PI..PI), rng.random_range(-max_speed..max_speed));
         state.assign(&array![angle.cos() as f32, angle.sin() as f32, speed as f32]);
     }
     states

@@ -11,7 +11,7 @@ use ndarray::{Array1, Array2, ArrayView2};
 use rand::RngExt;
 
 use super::controllers::row_by_row;
-use super::{InitialStates, Policy, Reward, Simulator, Task};
+use super::{InitialStates, Policy, Reward, Simulator, Task, UniformPolicy};
 use crate::error::{BoxError, Result};
 use crate::rng::Stream;
 
@@ -19,18 +19,26 @@ pub const STATE_DIM: usize = 2;
 pub const ACTION_DIM: usize = 2;
 pub const MAX_ACTION: f32 = 1.0;
 const START_LIMIT: f32 = 10.0;
+const DATA_LIMIT: f32 = 40.0;
 
 /// The true dynamics and reward.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PointEnv;
 
 pub fn task(horizon: usize) -> Task {
-    let starts = |count: usize, rng: &mut Stream| {
-        Ok(Array2::from_shape_simple_fn((count, STATE_DIM), || {
-            rng.random_range(-START_LIMIT..START_LIMIT)
-        }))
-    };
-    Task::new(InitialStates::sampler(starts), Some(Arc::new(PointEnv)), horizon)
+    Task::new(starts_within(START_LIMIT), Some(Arc::new(PointEnv)), horizon)
+}
+
+/// Single steps from everywhere in the paper's [-40, 40]², with uniform actions.
+pub fn everywhere() -> (Task, UniformPolicy) {
+    let policy = UniformPolicy { action_dim: ACTION_DIM, limit: MAX_ACTION };
+    (Task { initial_states: starts_within(DATA_LIMIT), ..task(1) }, policy)
+}
+
+fn starts_within(limit: f32) -> InitialStates {
+    InitialStates::sampler(move |count, rng| {
+        Ok(Array2::from_shape_simple_fn((count, STATE_DIM), || rng.random_range(-limit..limit)))
+    })
 }
 
 impl Simulator for PointEnv {
