@@ -30,7 +30,7 @@ fn main() -> Result<()> {
     };
     let game = Game {
         dynamics: &*model.dynamics,
-        radius: &model.calibration.temperatures,
+        radius: &model.calibration.box_factors(),
         noise: true,
         task: &task,
         bounds: task.state_bounds.as_ref(),

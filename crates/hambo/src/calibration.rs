@@ -50,6 +50,15 @@ pub struct Calibration {
 }
 
 impl Calibration {
+    /// Factors on the epistemic std that make CA's box: the temperatures, but not below one.
+    ///
+    /// Departure: in the paper temperatures below one narrow the box. They come from the bulk of the
+    /// errors on the data, and say nothing of the rare large ones, nor of what lies off the data,
+    /// where the box matters; see NOTATION.md for what was measured.
+    pub fn box_factors(&self) -> Array1<f32> {
+        self.temperatures.mapv(|temperature| temperature.max(1.0))
+    }
+
     /// Chooses temperatures on data that the model has not been fitted on.
     pub fn fit(dynamics: &dyn Dynamics, data: &Subset<'_>, kind: TemperatureKind) -> Result<Self> {
         let (residuals, largest_epistemic_std) = residuals(dynamics, data)?;
@@ -204,6 +213,15 @@ mod tests {
         let found = Calibration::of_residuals(residuals.view(), TemperatureKind::Shared).unwrap();
         assert_eq!(found.temperatures[0], found.temperatures[1]);
         assert!((found.temperatures[0] / 2.0 - 1.0).abs() < 0.05);
+    }
+
+    #[test]
+    fn calibration_widens_the_box_but_does_not_narrow_it() {
+        let residuals = planted(&[0.3, 3.0], 10_000, 1);
+        let found =
+            Calibration::of_residuals(residuals.view(), TemperatureKind::PerOutput).unwrap();
+        assert_eq!(found.box_factors()[0], 1.0);
+        assert_eq!(found.box_factors()[1], found.temperatures[1]);
     }
 
     #[test]

@@ -129,7 +129,7 @@ pub fn evaluate(
         Some(bounds) => (bounds, StateLimits::Task),
         None => (&model.state_range, StateLimits::Data { widened: model.range_widening }),
     };
-    let radius = &model.calibration.temperatures * settings.beta;
+    let radius = model.calibration.box_factors() * settings.beta;
     let attack = |name: &str, task: &Task, timings: &mut BTreeMap<String, f64>| {
         let game = Game {
             dynamics: &*model.dynamics,

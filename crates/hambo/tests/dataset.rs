@@ -2,7 +2,7 @@
 
 use hambo::dataset::{
     Buffer, ColumnNames, Dataset, DatasetError, DatasetWarning, Episode, FlatColumns, Quantity,
-    Standardizer,
+    Standardizer, Target,
 };
 use hambo::rng::Seed;
 use ndarray::{Array1, Array2, s};
@@ -290,8 +290,15 @@ fn batches_visit_every_row_in_order() {
 fn targets_are_state_differences_then_the_reward() {
     let dataset = Dataset::from_columns(flat(), None).unwrap();
     let batch = dataset.gather(&[0, 4]);
-    assert_eq!(batch.targets(true), ndarray::array![[1.0, -1.0, 1.0], [1.0, 1.0, 1.0]]);
-    assert_eq!(batch.targets(false), batch.targets(true).slice(s![.., ..2]));
+    assert_eq!(
+        batch.targets(Target::Difference, true),
+        ndarray::array![[1.0, -1.0, 1.0], [1.0, 1.0, 1.0]]
+    );
+    assert_eq!(batch.targets(Target::NextState, false), batch.next_states);
+    assert_eq!(
+        batch.targets(Target::Difference, false),
+        batch.targets(Target::Difference, true).slice(s![.., ..2])
+    );
     assert_eq!(batch.inputs().row(1).to_vec(), vec![8.0, 3.0, 0.5]);
 }
 

@@ -15,6 +15,7 @@ use std::fmt;
 use std::ops::Range;
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
+use serde::{Deserialize, Serialize};
 
 pub use buffer::Buffer;
 pub use error::{Column, DatasetError, DatasetWarning, Quantity};
@@ -216,15 +217,29 @@ impl Batch {
         inputs(self.states.view(), self.actions.view())
     }
 
-    /// What it predicts: `s' - s`, followed by the reward if it is learned.
-    pub fn targets(&self, with_reward: bool) -> Array2<f32> {
-        let differences = &self.next_states - &self.states;
+    /// What it predicts, followed by the reward if it is learned.
+    pub fn targets(&self, target: Target, with_reward: bool) -> Array2<f32> {
+        let states = match target {
+            Target::Difference => &self.next_states - &self.states,
+            Target::NextState => self.next_states.clone(),
+        };
         if !with_reward {
-            return differences;
+            return states;
         }
         let rewards = self.rewards.view().insert_axis(Axis(1));
-        concatenate(Axis(1), &[differences.view(), rewards]).expect("both have one row per step")
+        concatenate(Axis(1), &[states.view(), rewards]).expect("both have one row per step")
     }
+}
+
+/// What a model learns to predict about the next state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// `s' - s`: where the model knows nothing, the state moves as it does on average.
+    #[default]
+    Difference,
+    /// `s'`, as in the paper: where the model knows nothing, the state goes where the data is.
+    NextState,
 }
 
 /// `(s, a)` side by side. The two must have equally many rows.
