@@ -40,10 +40,23 @@ typos:
 bench-nn:
     cargo run --quiet -p hambo --example bench_nn
 
+# A Gaussian process's fit and prediction over their bare algebra.
+bench-gp:
+    cargo run --quiet -p hambo --example bench_gp
+
 # The ensemble on Pendulum: error, uncertainty away from the data, calibration; five seeds.
 study-pendulum-model:
     cargo run --quiet -p hambo --example pendulum_model
 
-# Bounds on Pendulum against the true return, e.g. `just study-pendulum-bound 10000 200`: hours for all settings.
+# Bounds on Pendulum against the true return, as CSV, e.g. `just study-pendulum-bound 10000 100,200,400`: hours for all settings.
 study-pendulum-bound *arguments:
     cargo run --quiet -p hambo --example pendulum_bound -- {{arguments}}
+
+# The paper's toy example: five seeds, and its figure.
+study-point-safety figure="point_safety.svg":
+    cargo run --quiet -p hambo --example point_safety -- 0 5
+    cargo run --quiet -p hambo --example point_safety -- 0 1 next_state 1 {{figure}}
+
+# Gaussian process bounds over the size of the data, as CSV, e.g. `just study-gp-convergence pendulum`: half an hour each.
+study-gp-convergence *arguments:
+    cargo run --quiet -p hambo --example gp_convergence -- {{arguments}}

@@ -72,6 +72,18 @@ pub enum Error {
     #[error("{variant} needs a model with that member, this one has {members}; use an ensemble")]
     NoMembers { variant: String, members: usize },
 
+    #[error(
+        "a kernel matrix of {rows} rows could not be factorised, even with {jitter:.1e} added to its \
+         diagonal; remove duplicate rows, or allow for noise"
+    )]
+    IllConditioned { rows: usize, jitter: f64 },
+
+    #[error(
+        "{rows} transitions are too many for an exact Gaussian process, which takes at most {most}; \
+         fit an ensemble, or a sample of the data"
+    )]
+    TooManyRows { rows: usize, most: usize },
+
     #[error("saved network: {0}")]
     SavedNetwork(String),
 

@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::adversary::{AdversarySettings, Game, Played, Trained, train_dqn, train_sac};
 use crate::bound::{Estimate, paired_difference};
+use crate::dynamics::Confidence;
 use crate::error::{Error, Result};
 use crate::evaluation::{
     ConstraintResult, Evaluation, StateLimits, Trajectory, Variant, VariantResult, Warning,
 };
+use crate::guarantee::Guarantee;
 use crate::hallucination::Choice;
 use crate::model::Model;
 use crate::progress::Observer;
@@ -29,11 +31,14 @@ const WORST_KEPT: usize = 3;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EvaluationSettings {
+    /// If empty, those that suit the model: CA and DS, and for an ensemble DA1 and DAinf.
     pub variants: Vec<Variant>,
-    /// Probability with which the Monte Carlo limit may fail; in (0, 1).
+    /// Probability with which the bound may fail; in (0, 1). For Gaussian processes one half of it
+    /// is the model's and one half the Monte Carlo limit's; for an ensemble it is all the latter's.
     pub delta: f64,
-    /// Half-width of CA's confidence box in calibrated epistemic stds; not negative. The other
-    /// variants have no box, and neither this nor the temperatures act on them.
+    /// Factor on CA's confidence box, whose half-width is else the calibrated epistemic std or, for
+    /// Gaussian processes, the one that is proven; not negative. The other variants have no box, and
+    /// neither this nor the temperatures act on them.
     pub beta: f32,
     /// Whether rollouts draw aleatoric noise.
     pub noise: bool,
@@ -51,7 +56,7 @@ pub struct EvaluationSettings {
 impl Default for EvaluationSettings {
     fn default() -> Self {
         Self {
-            variants: vec![Variant::Ca, Variant::Da1, Variant::DaInf, Variant::Ds],
+            variants: Vec::new(),
             delta: 0.05,
             beta: 1.0,
             noise: true,
@@ -76,9 +81,6 @@ impl EvaluationSettings {
         }
         if self.episodes < 2 {
             return wrong("episodes", self.episodes.to_string(), "at least two");
-        }
-        if self.variants.is_empty() {
-            return wrong("variants", "empty".into(), "at least one");
         }
         if self.attempts == 0 {
             return wrong("attempts", "0".into(), "at least one");
@@ -129,21 +131,20 @@ pub fn evaluate(
         Some(bounds) => (bounds, StateLimits::Task),
         None => (&model.state_range, StateLimits::Data { widened: model.range_widening }),
     };
-    let radius = model.calibration.box_factors() * settings.beta;
-    let attack = |name: &str, task: &Task, timings: &mut BTreeMap<String, f64>| {
-        let game = Game {
-            dynamics: &*model.dynamics,
-            radius: &radius,
-            noise: settings.noise,
-            task,
-            bounds: Some(bounds),
-            policy,
-        };
-        Attack { name, game, model, settings, seed, observer }.run(timings)
+    let confidence = model.dynamics.confidence(settings.delta / 2.0);
+    let (radius, delta) = match &confidence {
+        Some(proven) => (proven.radius.iter().map(|&r| r as f32).collect(), settings.delta / 2.0),
+        None => (model.calibration.box_factors(), settings.delta),
+    };
+    let radius: Array1<f32> = radius * settings.beta;
+    let (dynamics, noise) = (&*model.dynamics, settings.noise);
+    let game = Game { dynamics, radius: &radius, noise, task, bounds: Some(bounds), policy };
+    let attack = |name: &str, game: Game<'_>, timings: &mut BTreeMap<String, f64>| {
+        Attack { name, game, model, settings, delta, seed, observer }.run(timings)
     };
 
     let mut timings = BTreeMap::new();
-    let mut warnings = Vec::new();
+    let mut warnings = proof_warnings(confidence.as_ref());
     if model.calibration.error_after > settings.weak_calibration {
         warnings.push(Warning::WeakCalibration { error: model.calibration.error_after });
     }
@@ -151,13 +152,17 @@ pub fn evaluate(
         let terminated_episodes = model.terminated_episodes;
         warnings.push(Warning::NoTermination { terminated_episodes });
     }
-    let found = attack("return", task, &mut timings)?;
+    let found = attack("return", game, &mut timings)?;
     warnings.extend(found.warnings);
+    let delta_covers = what_delta_covers(confidence.is_some());
+    let streams = &mut Streams::new(seed, "guarantee");
+    let guarantee =
+        confidence.map(|proven| Guarantee::measure(proven, &game, streams)).transpose()?;
     let mut constraint_results = Vec::new();
     for constraint in constraints {
         let reward = Some(per_step(constraint, task.horizon));
         let task = Task { reward, discount: 1.0, ..task.clone() };
-        let found = attack(&constraint.name, &task, &mut timings)?;
+        let found = attack(&constraint.name, Game { task: &task, ..game }, &mut timings)?;
         warnings.extend(found.warnings);
         constraint_results.push(ConstraintResult {
             name: constraint.name.clone(),
@@ -168,12 +173,11 @@ pub fn evaluate(
     Ok(Evaluation {
         lower_bound: smallest(&found.variants),
         delta: settings.delta,
-        delta_covers: "the Monte Carlo error only: for an ensemble nothing is proven about the \
-                       model, whose uncertainty is a calibrated heuristic"
-            .into(),
+        delta_covers: delta_covers.into(),
         variants: found.variants,
         constraints: constraint_results,
         calibration: model.calibration.clone(),
+        guarantee,
         state_limits,
         warnings,
         seed: seed.0,
@@ -181,6 +185,34 @@ pub fn evaluate(
         timings,
         version: env!("CARGO_PKG_VERSION").into(),
     })
+}
+
+fn what_delta_covers(proven: bool) -> &'static str {
+    match proven {
+        true => {
+            "the model and the Monte Carlo error, one half each, provided that every output is a \
+             function of its kernel's space with the stated norm, and its noise Gaussian"
+        }
+        false => {
+            "the Monte Carlo error only: for an ensemble nothing is proven about the model, whose \
+             uncertainty is a calibrated heuristic"
+        }
+    }
+}
+
+/// What a proof takes for granted and nobody has vouched for.
+fn proof_warnings(confidence: Option<&Confidence>) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if let Some(proven) = confidence {
+        if proven.norm_is_estimated {
+            let largest = proven.norm_bound.iter().copied().fold(0.0, f64::max);
+            warnings.push(Warning::EstimatedNorm { largest });
+        }
+        if proven.hyperparameters_are_learned {
+            warnings.push(Warning::LearnedKernel);
+        }
+    }
+    warnings
 }
 
 /// The certificate is the smallest bound of the conservative variants.
@@ -214,6 +246,8 @@ struct Attack<'a> {
     game: Game<'a>,
     model: &'a Model,
     settings: &'a EvaluationSettings,
+    /// The Monte Carlo limit's part of it.
+    delta: f64,
     seed: Seed,
     observer: &'a dyn Observer,
 }
@@ -228,7 +262,9 @@ impl Attack<'_> {
     fn run(&self, timings: &mut BTreeMap<String, f64>) -> Result<Found> {
         let mut variants = Vec::new();
         let mut returns = BTreeMap::new();
-        for &variant in &self.settings.variants {
+        let suitable = Variant::suitable(self.game.dynamics.members());
+        let asked = &self.settings.variants;
+        for &variant in if asked.is_empty() { &suitable } else { asked } {
             let start = Instant::now();
             let (result, played) = self.variant(variant)?;
             timings.insert(format!("{}: {variant}", self.name), start.elapsed().as_secs_f64());
@@ -335,7 +371,7 @@ impl Attack<'_> {
         let result = VariantResult {
             name: variant,
             estimate,
-            lower_bound: estimate.lower_limit(self.settings.delta),
+            lower_bound: estimate.lower_limit(self.delta),
             members: Vec::new(),
             converged: trained.map(|trained| trained.converged),
             rounds: trained.map(|trained| trained.rounds.clone()).unwrap_or_default(),

@@ -9,6 +9,7 @@ use crate::adversary::Round;
 use crate::bound::Estimate;
 use crate::calibration::Calibration;
 use crate::evaluate::EvaluationSettings;
+use crate::guarantee::Guarantee;
 
 /// A way of using the model; see [`hallucination`](crate::hallucination).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +30,15 @@ pub enum Variant {
 }
 
 impl Variant {
+    /// What runs when nothing else is asked for: all adversaries that a model with so many members
+    /// admits, and one neutral variant beside them.
+    pub(crate) fn suitable(members: usize) -> Vec<Self> {
+        match members {
+            0 => vec![Self::Ca, Self::Ds],
+            _ => vec![Self::Ca, Self::Da1, Self::DaInf, Self::Ds],
+        }
+    }
+
     /// Whether its return is meant as a lower bound. The others are neutral estimates.
     pub fn is_conservative(self) -> bool {
         matches!(self, Self::Ca | Self::Da1 | Self::DaInf)
@@ -59,6 +69,8 @@ pub struct Evaluation {
     pub variants: Vec<VariantResult>,
     pub constraints: Vec<ConstraintResult>,
     pub calibration: Calibration,
+    /// What is proven, for a model about which anything is.
+    pub guarantee: Option<Guarantee>,
     /// Which limits hallucinated states were moved into.
     pub state_limits: StateLimits,
     pub warnings: Vec<Warning>,
@@ -144,6 +156,12 @@ pub enum Warning {
     WeakCalibration {
         error: f64,
     },
+    /// Nobody said how large the functions' norms may be.
+    EstimatedNorm {
+        largest: f64,
+    },
+    /// The data chose the kernel that the proof takes as given.
+    LearnedKernel,
     FewStarts {
         observed: usize,
     },
@@ -171,6 +189,10 @@ impl Warning {
             }
             Self::WeakCalibration { .. } => {
                 "give more calibration data, or look for heavy-tailed errors"
+            }
+            Self::EstimatedNorm { .. } => "give `gp.norm_bound` if you know one",
+            Self::LearnedKernel => {
+                "give `gp.fixed` if you know the kernel; else trust the calibration, not the proof"
             }
             Self::NoTermination { .. } => "give the task its termination; it is not learned",
             Self::FewStarts { .. } => {
@@ -202,6 +224,15 @@ impl fmt::Display for Warning {
             Self::WeakCalibration { error } => {
                 write!(f, "the calibration error is {error:.4} even with the best temperatures")
             }
+            Self::EstimatedNorm { largest } => write!(
+                f,
+                "the norms that the guarantee assumes were estimated from the model itself \
+                 (the largest is {largest:.1})"
+            ),
+            Self::LearnedKernel => f.write_str(
+                "the kernel's hyper-parameters were learned from the data, which the guarantee \
+                 does not allow for",
+            ),
             Self::FewStarts { observed } => {
                 write!(f, "the Monte Carlo error rests on only {observed} observed initial states")
             }

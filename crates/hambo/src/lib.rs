@@ -63,6 +63,7 @@ pub mod task;
 mod error;
 mod evaluate;
 mod evaluation;
+mod guarantee;
 mod model;
 
 pub use calibration::Calibration;
@@ -73,7 +74,8 @@ pub use evaluate::{Constraint, EvaluationSettings, evaluate};
 pub use evaluation::{
     ConstraintResult, Evaluation, StateLimits, Trajectory, Variant, VariantResult, Warning,
 };
-pub use model::{Model, ModelSettings};
+pub use guarantee::Guarantee;
+pub use model::{Model, ModelSettings, Report};
 pub use progress::{Event, Observer, Silent};
 pub use rng::{Seed, Stream};
 pub use rollout::{Streams, collect};

@@ -9,6 +9,7 @@ use crate::calibration::{Calibration, TemperatureKind};
 use crate::dataset::Dataset;
 use crate::dynamics::Dynamics;
 use crate::dynamics::ensemble::{Ensemble, EnsembleSettings, FitReport};
+use crate::dynamics::gp::{GaussianProcess, GpReport, GpSettings};
 use crate::error::{Error, Result};
 use crate::progress::Observer;
 use crate::rng::Seed;
@@ -19,6 +20,8 @@ use crate::task::StateBounds;
 #[serde(default, deny_unknown_fields)]
 pub struct ModelSettings {
     pub ensemble: EnsembleSettings,
+    /// Gaussian processes in place of the ensemble.
+    pub gp: Option<GpSettings>,
     /// Share of the rows, in whole episodes, set aside for calibration; in (0, 1).
     pub calibration_share: f64,
     pub temperatures: TemperatureKind,
@@ -31,6 +34,7 @@ impl Default for ModelSettings {
     fn default() -> Self {
         Self {
             ensemble: EnsembleSettings::default(),
+            gp: None,
             calibration_share: 0.1,
             temperatures: TemperatureKind::PerOutput,
             range_widening: 0.5,
@@ -50,7 +54,10 @@ impl ModelSettings {
             let (name, value) = ("range_widening", widening.to_string());
             return Err(Error::Setting { name, value, expected: "not negative" });
         }
-        self.ensemble.validate()
+        match &self.gp {
+            Some(gp) => gp.validate(),
+            None => self.ensemble.validate(),
+        }
     }
 }
 
@@ -64,11 +71,19 @@ pub struct Model {
     pub range_widening: f32,
     /// Episodes of the data that terminated. Termination is not learned: a task has to know it.
     pub terminated_episodes: usize,
-    pub report: FitReport,
+    pub report: Report,
+}
+
+/// How the fitting went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "model", rename_all = "snake_case")]
+pub enum Report {
+    Ensemble(FitReport),
+    Gp(GpReport),
 }
 
 impl Model {
-    /// Fits an ensemble and calibrates it on episodes it has not seen.
+    /// Fits an ensemble, or Gaussian processes, and calibrates it on episodes it has not seen.
     pub fn fit(
         data: &Dataset,
         settings: &ModelSettings,
@@ -78,10 +93,19 @@ impl Model {
         settings.validate()?;
         let rng = &mut seed.stream("calibration split");
         let (train, held_out) = data.all().split(settings.calibration_share, rng)?;
-        let (ensemble, report) = Ensemble::fit(&train, &settings.ensemble, seed, observer)?;
-        let calibration = Calibration::fit(&ensemble, &held_out, settings.temperatures)?;
+        let (dynamics, report): (Arc<dyn Dynamics>, Report) = match &settings.gp {
+            Some(gp) => {
+                let (processes, report) = GaussianProcess::fit(&train, gp, seed, observer)?;
+                (Arc::new(processes), Report::Gp(report))
+            }
+            None => {
+                let (ensemble, report) = Ensemble::fit(&train, &settings.ensemble, seed, observer)?;
+                (Arc::new(ensemble), Report::Ensemble(report))
+            }
+        };
+        let calibration = Calibration::fit(&*dynamics, &held_out, settings.temperatures)?;
         Ok(Self {
-            dynamics: Arc::new(ensemble),
+            dynamics,
             calibration,
             state_range: StateBounds::of_data(data, settings.range_widening),
             range_widening: settings.range_widening,

@@ -13,8 +13,8 @@ use hambo::calibration::{Calibration, TemperatureKind};
 use hambo::dynamics::ensemble::FitReport;
 use hambo::task::{InitialStates, StateBounds};
 use hambo::{
-    Constraint, Error, Evaluation, EvaluationSettings, Event, Model, Observer, Policy, Seed,
-    Silent, StateLimits, Task, Variant, Warning, evaluate,
+    Constraint, Error, Evaluation, EvaluationSettings, Event, Model, Observer, Policy, Report,
+    Seed, Silent, StateLimits, Task, Variant, Warning, evaluate,
 };
 use ndarray::{Array1, Array2, Axis, array};
 
@@ -44,7 +44,7 @@ fn model() -> Model {
         state_range: StateBounds::new(array![-1e3, -1e3], array![1e3, 1e3]).unwrap(),
         range_widening: 0.5,
         terminated_episodes: 0,
-        report: FitReport { steps: 0, best_step: 0, held_out: Vec::new() },
+        report: Report::Ensemble(FitReport { steps: 0, best_step: 0, held_out: Vec::new() }),
     }
 }
 
@@ -204,7 +204,6 @@ fn settings_out_of_range_are_named() {
         (EvaluationSettings { beta: -1.0, ..settings() }, "beta"),
         (EvaluationSettings { episodes: 1, ..settings() }, "episodes"),
         (EvaluationSettings { attempts: 0, ..settings() }, "attempts"),
-        (EvaluationSettings { variants: vec![], ..settings() }, "variants"),
     ];
     for (settings, name) in cases {
         let error = run(&settings, &Silent).expect_err(name);

@@ -1,9 +1,13 @@
 //! Learned transition models with honest uncertainty.
 
 pub mod ensemble;
+pub mod gp;
+pub mod kernel;
 pub mod svgd;
+pub mod theory;
 
 use ndarray::{Array2, Array3, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
@@ -42,10 +46,35 @@ pub trait Dynamics: Send + Sync {
         Err(Error::NoMembers { variant, members: self.members() })
     }
 
+    /// A region that contains the true dynamics with probability at least `1 - delta`; none if
+    /// nothing is proven about the model.
+    fn confidence(&self, delta: f64) -> Option<Confidence> {
+        let _ = delta;
+        None
+    }
+
     /// Number of outputs.
     fn outputs(&self) -> usize {
         self.state_dim() + usize::from(self.predicts_reward())
     }
+}
+
+/// What is proven about a model, and what the proof takes for granted. Norms are those of the
+/// kernels' spaces, in standardised units; Lipschitz constants are in the units of the data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Confidence {
+    /// β_n, per output: half-width of the region in epistemic stds.
+    pub radius: Vec<f64>,
+    /// Information gain of the data, per output.
+    pub information_gain: Vec<f64>,
+    /// B, per output, and whether it was estimated instead of given.
+    pub norm_bound: Vec<f64>,
+    pub norm_is_estimated: bool,
+    /// Whether the kernel was chosen by the data, which the proof does not allow for.
+    pub hyperparameters_are_learned: bool,
+    /// L_f and L_σ.
+    pub lipschitz_dynamics: f64,
+    pub lipschitz_std: f64,
 }
 
 /// A batch of predictions `[batch, outputs]`, in the units of the data.
