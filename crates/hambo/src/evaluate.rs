@@ -148,8 +148,8 @@ pub fn evaluate(
     if model.calibration.error_after > settings.weak_calibration {
         warnings.push(Warning::WeakCalibration { error: model.calibration.error_after });
     }
-    if task.termination.is_none() && model.terminated_episodes > 0 {
-        let terminated_episodes = model.terminated_episodes;
+    let terminated_episodes = model.data.terminated_episodes;
+    if task.termination.is_none() && terminated_episodes > 0 {
         warnings.push(Warning::NoTermination { terminated_episodes });
     }
     let found = attack("return", game, &mut timings)?;
@@ -178,6 +178,7 @@ pub fn evaluate(
         constraints: constraint_results,
         calibration: model.calibration.clone(),
         guarantee,
+        data: model.data.clone(),
         state_limits,
         warnings,
         seed: seed.0,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::adversary::Round;
 use crate::bound::Estimate;
 use crate::calibration::Calibration;
+use crate::dataset::DataIdentity;
 use crate::evaluate::EvaluationSettings;
 use crate::guarantee::Guarantee;
 
@@ -71,6 +72,8 @@ pub struct Evaluation {
     pub calibration: Calibration,
     /// What is proven, for a model about which anything is.
     pub guarantee: Option<Guarantee>,
+    /// The data behind the model.
+    pub data: DataIdentity,
     /// Which limits hallucinated states were moved into.
     pub state_limits: StateLimits,
     pub warnings: Vec<Warning>,

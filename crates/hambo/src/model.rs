@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::{Calibration, TemperatureKind};
-use crate::dataset::Dataset;
+use crate::dataset::{DataIdentity, Dataset};
 use crate::dynamics::Dynamics;
 use crate::dynamics::ensemble::{Ensemble, EnsembleSettings, FitReport};
 use crate::dynamics::gp::{GaussianProcess, GpReport, GpSettings};
@@ -69,8 +69,8 @@ pub struct Model {
     /// The data's range, widened by `range_widening`.
     pub state_range: StateBounds,
     pub range_widening: f32,
-    /// Episodes of the data that terminated. Termination is not learned: a task has to know it.
-    pub terminated_episodes: usize,
+    /// The data it was made of.
+    pub data: DataIdentity,
     pub report: Report,
 }
 
@@ -109,7 +109,7 @@ impl Model {
             calibration,
             state_range: StateBounds::of_data(data, settings.range_widening),
             range_widening: settings.range_widening,
-            terminated_episodes: data.episodes().iter().filter(|e| e.terminated).count(),
+            data: data.identity(),
             report,
         })
     }

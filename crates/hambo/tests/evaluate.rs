@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use common::{LinearModel, LinearReward, exact_return, policy, reward};
 use hambo::adversary::AdversarySettings;
 use hambo::calibration::{Calibration, TemperatureKind};
+use hambo::dataset::DataIdentity;
 use hambo::dynamics::ensemble::FitReport;
 use hambo::task::{InitialStates, StateBounds};
 use hambo::{
@@ -43,7 +44,12 @@ fn model() -> Model {
         },
         state_range: StateBounds::new(array![-1e3, -1e3], array![1e3, 1e3]).unwrap(),
         range_widening: 0.5,
-        terminated_episodes: 0,
+        data: DataIdentity {
+            rows: 0,
+            episodes: 0,
+            terminated_episodes: 0,
+            fingerprint: String::new(),
+        },
         report: Report::Ensemble(FitReport { steps: 0, best_step: 0, held_out: Vec::new() }),
     }
 }
@@ -229,7 +235,7 @@ fn what_does_not_fit_together_is_refused_before_any_work() {
 #[test]
 fn logs_that_terminated_and_a_task_that_does_not_are_a_warning() {
     let mut model = model();
-    model.terminated_episodes = 7;
+    model.data.terminated_episodes = 7;
     let settings = EvaluationSettings { variants: vec![Variant::Ds], ..settings() };
     let evaluation =
         evaluate(&model, &policy(), &task(), &[], &settings, Seed(0), &Silent).unwrap();

@@ -6,6 +6,7 @@
 
 mod buffer;
 mod error;
+mod identity;
 mod split;
 mod standardize;
 mod summary;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use buffer::Buffer;
 pub use error::{Column, DatasetError, DatasetWarning, Quantity};
+pub use identity::DataIdentity;
 pub use split::Subset;
 pub use standardize::Standardizer;
 pub use summary::{Range as ValueRange, Summary};

@@ -41,6 +41,13 @@ impl Standardizer {
         Self { mean: mean.mapv(|x| x as f32), std }
     }
 
+    /// Whether it could come from data: needed after loading.
+    pub(crate) fn is_consistent(&self) -> bool {
+        let finite = self.mean.iter().all(|mean| mean.is_finite());
+        let positive = self.std.iter().all(|std| *std > 0.0 && std.is_finite());
+        self.mean.len() == self.std.len() && finite && positive
+    }
+
     pub fn mean(&self) -> &Array1<f32> {
         &self.mean
     }

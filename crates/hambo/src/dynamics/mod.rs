@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 /// A model of what follows a state and an action.
 ///
 /// Its outputs are the columns of the next state, followed by the reward if the model learned it.
-pub trait Dynamics: Send + Sync {
+pub trait Dynamics: std::any::Any + Send + Sync {
     fn state_dim(&self) -> usize;
 
     fn action_dim(&self) -> usize;

@@ -51,6 +51,11 @@ impl Layout {
         self.layers.last().map_or(0, |layer| layer.outputs)
     }
 
+    /// Widths of the hidden layers.
+    pub fn hidden(&self) -> Vec<usize> {
+        self.layers.iter().skip(1).map(|layer| layer.inputs).collect()
+    }
+
     /// Number of parameters of one network.
     pub fn parameters(&self) -> usize {
         self.layers.last().map_or(0, |layer| layer.bias.end)

@@ -15,6 +15,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ndarray::{Array1, Array2, ArrayView2};
+use serde::{Deserialize, Serialize};
 
 pub use controllers::{NoisyPolicy, UniformPolicy};
 pub use initial::{InitialStates, Starts};
@@ -127,11 +128,30 @@ impl fmt::Debug for Task {
 ///
 /// Whatever the true next state is, it obeys them, and moving it into them leaves it where it is; so an
 /// adversary that is confined to them can still choose the truth, and its return is still a bound.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "UncheckedBounds")]
 pub struct StateBounds {
     low: Array1<f32>,
     high: Array1<f32>,
     angles: Vec<(usize, usize)>,
+}
+
+/// Bounds as they stand in a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UncheckedBounds {
+    low: Array1<f32>,
+    high: Array1<f32>,
+    angles: Vec<(usize, usize)>,
+}
+
+impl TryFrom<UncheckedBounds> for StateBounds {
+    type Error = Error;
+
+    fn try_from(from: UncheckedBounds) -> Result<Self> {
+        let bounds = Self::new(from.low, from.high)?;
+        from.angles.into_iter().try_fold(bounds, |bounds, (c, s)| bounds.with_angle(c, s))
+    }
 }
 
 impl StateBounds {

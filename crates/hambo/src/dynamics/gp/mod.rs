@@ -96,6 +96,7 @@ impl GpSettings {
 
 /// Fitted processes. They serialise to their data and hyper-parameters.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GaussianProcess {
     outputs: Vec<Regression>,
     inputs: Standardizer,
@@ -158,6 +159,18 @@ impl GaussianProcess {
         };
         let report = model.report();
         Ok((model, report))
+    }
+
+    /// Whether its parts fit together: to be asked after loading.
+    pub fn is_consistent(&self) -> bool {
+        let (columns, outputs) = (self.inputs.mean().len(), self.targets.mean().len());
+        self.inputs.is_consistent()
+            && self.targets.is_consistent()
+            && outputs == self.outputs.len()
+            && outputs == self.state_dim + usize::from(self.settings.learn_reward)
+            && (1..columns).contains(&self.state_dim)
+            && self.outputs.iter().all(|r| r.kernel().length_scales.len() == columns)
+            && self.settings.validate().is_ok()
     }
 
     /// The processes, one per output, in standardised units.

@@ -6,8 +6,12 @@
 //!
 //! Departure: the paper predicts the next state itself, here an option ([`Target`]); see NOTATION.md.
 
+mod saved;
+
 use ndarray::{ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
+
+pub use saved::SavedEnsemble;
 
 use super::svgd::{self, SteinKernel};
 use super::{Dynamics, MemberPrediction, Members, Prediction, check_batch};
