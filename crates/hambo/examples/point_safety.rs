@@ -201,20 +201,20 @@ fn figure(logs: &[Vec<Point>], [truth, mean, adversary]: &[Walk; 3]) -> String {
     legend += &label([-2.2, 1.95 - 0.13 * 3.0], "start", "#8a8a8a", "logs");
     legend += &label([START[0], START[1] - 0.14], "middle", "#1a1a1a", "start");
     legend += &label([GOAL[0], GOAL[1] - 0.14], "middle", "#1a1a1a", "goal");
-    legend += &label([0.0, 0.62], "middle", "#a33a2c", "danger zone");
+    legend += &label([0.0, 0.35], "middle", "#a33a2c", "danger zone");
     let (left, top) = at([-0.45, 1.2]);
     let (right, bottom) = at([0.65, 0.72]);
     let (width, height) = (right - left, bottom - top);
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 830 560\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 830 690\" \
          font-family=\"Helvetica, Arial, sans-serif\" font-size=\"15\">\n\
-         <rect width=\"830\" height=\"560\" fill=\"#ffffff\"/>\n<g id=\"scene\">\n{scene}</g>\n{legend}\
+         <rect width=\"830\" height=\"690\" fill=\"#ffffff\"/>\n<g id=\"scene\">\n{scene}</g>\n{legend}\
          <rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" \
          fill=\"none\" stroke=\"#555555\"/>\n\
-         <rect x=\"135\" y=\"310\" width=\"550\" height=\"240\" fill=\"#ffffff\"/>\n\
-         <svg x=\"135\" y=\"310\" width=\"550\" height=\"240\" \
+         <rect x=\"135\" y=\"432\" width=\"550\" height=\"240\" fill=\"#ffffff\"/>\n\
+         <svg x=\"135\" y=\"432\" width=\"550\" height=\"240\" \
          viewBox=\"{left:.1} {top:.1} {width:.1} {height:.1}\"><use href=\"#scene\"/></svg>\n\
-         <rect x=\"135\" y=\"310\" width=\"550\" height=\"240\" fill=\"none\" stroke=\"#555555\"/>\n\
+         <rect x=\"135\" y=\"432\" width=\"550\" height=\"240\" fill=\"none\" stroke=\"#555555\"/>\n\
          </svg>\n"
     )
 }

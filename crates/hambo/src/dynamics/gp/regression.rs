@@ -260,7 +260,7 @@ fn factorize(matrix: impl Fn() -> Vec<f64>, rows: usize, noise: f64) -> Result<(
             MatMut::from_column_major_slice_mut(&mut factor, rows, rows),
             llt::factor::LltRegularization::default(),
             // At these sizes two threads gain little, and faer's hold on to rayon's: the next kernel
-            // matrix would take ten times as long.
+            // matrix would take nearly twenty times as long.
             Par::Seq,
             MemStack::new(&mut memory),
             Spec::default(),
