@@ -131,7 +131,7 @@ fn main() -> Result<()> {
                 attacked.rounds.len(),
                 attacked.converged == Some(true),
                 attacked.outside_data,
-                guarantee.log10_worst_gap,
+                guarantee.log10_worst_gap.unwrap_or(f64::NEG_INFINITY),
                 begun.elapsed().as_secs_f64(),
             );
         }

@@ -1,5 +1,7 @@
 //! What the paper's theorems say about an evaluation, for models that they speak about.
 
+use std::f64::consts::LN_10;
+
 use ndarray::{Array1, ArrayView1, s};
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +25,9 @@ pub struct Guarantee {
     pub measured_lipschitz_policy: f64,
     /// Mean of ‖σ_n‖ over the steps of neutral episodes.
     pub mean_std: f64,
-    /// log10 of the gap of `theorem:lower_bound`, C_n · E‖σ_n‖.
-    pub log10_worst_gap: f64,
+    /// log10 of the gap of `theorem:lower_bound`, C_n · E‖σ_n‖; none if the kernel has no Lipschitz
+    /// constant, or if the gap is zero.
+    pub log10_worst_gap: Option<f64>,
     /// What that number means.
     pub meaning: String,
 }
@@ -56,21 +59,20 @@ impl Guarantee {
             Ok(())
         })?;
         let mean_std = stds / steps.max(1) as f64;
-        let ln_constant = ln_gap_constant(&GapConstants {
-            reward,
-            policy,
-            dynamics: confidence.lipschitz_dynamics,
-            std: confidence.lipschitz_std,
-            beta: confidence.radius.iter().copied().fold(0.0, f64::max),
-            state_dim,
-            horizon: game.task.horizon,
+        let beta = confidence.radius.iter().copied().fold(0.0, f64::max);
+        let horizon = game.task.horizon;
+        let constants = confidence.lipschitz_dynamics.zip(confidence.lipschitz_std);
+        let ln_gap = constants.map(|(dynamics, std)| {
+            let of = GapConstants { reward, policy, dynamics, std, beta, state_dim, horizon };
+            ln_gap_constant(&of) + mean_std.ln()
         });
         Ok(Self {
             confidence,
             measured_lipschitz_reward: reward,
             measured_lipschitz_policy: policy,
             mean_std,
-            log10_worst_gap: (ln_constant + mean_std.ln()) / std::f64::consts::LN_10,
+            // JSON has no infinity.
+            log10_worst_gap: ln_gap.map(|ln| ln / LN_10).filter(|log| log.is_finite()),
             meaning: "the theorem lets every error steer all later steps at the steepest slope \
                       anywhere, so its gap grows exponentially with the horizon; it proves that the \
                       bound converges to the truth, and is no estimate of how far it is from it"

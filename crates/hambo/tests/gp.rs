@@ -348,13 +348,23 @@ fn a_policy_can_be_evaluated_on_gaussian_processes() {
     assert!(rounds.iter().any(|round| round.effect.mean < -2.0 * round.effect.std_error));
     let guarantee = evaluation.guarantee.as_ref().unwrap();
     assert_eq!(guarantee.confidence.radius.len(), 2);
-    assert!(guarantee.log10_worst_gap.is_finite());
+    assert!(guarantee.log10_worst_gap.is_some_and(f64::is_finite));
     assert!(evaluation.delta_covers.starts_with("the model and the Monte Carlo error"));
     let warnings = &evaluation.warnings;
     assert!(warnings.iter().any(|w| matches!(w, Warning::EstimatedNorm { .. })));
     assert!(warnings.contains(&Warning::LearnedKernel));
     let text = serde_json::to_string(&evaluation).unwrap();
     assert_eq!(serde_json::from_str::<Evaluation>(&text).unwrap(), evaluation);
+}
+
+#[test]
+fn a_kernel_without_a_lipschitz_constant_has_no_gap() {
+    let data = uniform_pendulum(40, 2);
+    let settings = GpSettings { kernel: KernelKind::Matern12, starts: 1, ..Default::default() };
+    let (model, _) = GaussianProcess::fit(&data.all(), &settings, Seed(4), &Silent).unwrap();
+    let confidence = model.confidence(0.05).unwrap();
+    assert_eq!((confidence.lipschitz_dynamics, confidence.lipschitz_std), (None, None));
+    assert!(confidence.radius.iter().all(|radius| radius.is_finite()));
 }
 
 #[test]

@@ -72,9 +72,9 @@ pub struct Confidence {
     pub norm_is_estimated: bool,
     /// Whether the kernel was chosen by the data, which the proof does not allow for.
     pub hyperparameters_are_learned: bool,
-    /// L_f and L_σ.
-    pub lipschitz_dynamics: f64,
-    pub lipschitz_std: f64,
+    /// L_f and L_σ; none for a kernel that has no such constant.
+    pub lipschitz_dynamics: Option<f64>,
+    pub lipschitz_std: Option<f64>,
 }
 
 /// A batch of predictions `[batch, outputs]`, in the units of the data.

@@ -290,20 +290,22 @@ impl Dynamics for GaussianProcess {
         let radius = |r: &Regression| {
             theory::beta(norm_bound(r), noise_ratio(r), r.information_gain(), outputs, delta)
         };
-        // Without a Lipschitz constant (Matern 1/2) the gap has no bound.
-        let slopes: Vec<f64> = (0..self.state_dim)
-            .map(|output| self.kernel_in_data_units(output).lipschitz().unwrap_or(f64::INFINITY))
+        let slopes: Option<Vec<f64>> = (0..self.state_dim)
+            .map(|output| self.kernel_in_data_units(output).lipschitz())
             .collect();
-        let steepest = slopes.iter().zip(&self.outputs).map(|(slope, r)| slope * norm_bound(r));
+        let of_dynamics = |slopes: &Vec<f64>| {
+            let parts = slopes.iter().zip(&self.outputs).map(|(slope, r)| slope * norm_bound(r));
+            // s' = s + f(s, a).
+            1.0 + theory::lipschitz_of_parts(parts)
+        };
         Some(Confidence {
             radius: self.outputs.iter().map(radius).collect(),
             information_gain: self.outputs.iter().map(Regression::information_gain).collect(),
             norm_bound: self.outputs.iter().map(norm_bound).collect(),
             norm_is_estimated: self.settings.norm_bound.is_none(),
             hyperparameters_are_learned: self.settings.fixed.is_none(),
-            // s' = s + f(s, a).
-            lipschitz_dynamics: 1.0 + theory::lipschitz_of_parts(steepest),
-            lipschitz_std: theory::lipschitz_of_parts(slopes),
+            lipschitz_dynamics: slopes.as_ref().map(of_dynamics),
+            lipschitz_std: slopes.map(theory::lipschitz_of_parts),
         })
     }
 }
