@@ -12,6 +12,9 @@ use crate::progress::{Event, Observer, report};
 use crate::rng::{Seed, Stream};
 use crate::rollout::{Step, Streams};
 
+/// Gradient steps between two looks at the observer, who may want to stop: a fraction of a second.
+const STEPS_PER_REPORT: usize = 5;
+
 /// Trains an adversary. `simple` are choices that need no training: the first stands for doing
 /// nothing, and what the trained adversary costs is measured against it; the most harmful of them is
 /// what training has to surpass. After divergence it begins again with a third of the learning rate.
@@ -29,7 +32,11 @@ pub(super) fn train<L: Learner>(
     let mut survey = Survey::default();
     let mut judged = Vec::new();
     for (index, &choice) in simple.iter().enumerate() {
-        let watch = |step: &Step<'_>| if index == 0 { survey.add(step) } else { Ok(()) };
+        let watch = |step: &Step<'_>| {
+            let of = settings.max_rounds;
+            report(observer, &Event { stage: "adversary", step: 0, of, metric: None })?;
+            if index == 0 { survey.add(step) } else { Ok(()) }
+        };
         judged.push(game.play(choice, settings.episodes, &mut judge.clone(), watch)?.returns);
     }
     let scales = survey.scales();
@@ -91,10 +98,10 @@ impl Training<'_> {
         let mut own_best: Option<Vec<f64>> = None;
         let mut rounds_since_best = 0;
         for round in 0..settings.max_rounds {
-            self.explore(&learner, round, &mut replay)?;
+            self.explore(&learner, round, &trained, &mut replay)?;
             for step in 0..settings.gradient_steps {
                 learner.learn(&replay.sample(settings.batch_size, rng), rng);
-                if step % 20 == 0 {
+                if step % STEPS_PER_REPORT == 0 {
                     self.report(round, &trained)?;
                 }
             }
@@ -142,12 +149,19 @@ impl Training<'_> {
     }
 
     /// Rolls out the exploring adversary and remembers what it did.
-    fn explore<L: Learner>(&self, learner: &L, round: usize, replay: &mut Replay) -> Result<()> {
+    fn explore<L: Learner>(
+        &self,
+        learner: &L,
+        round: usize,
+        trained: &Trained<L>,
+        replay: &mut Replay,
+    ) -> Result<()> {
         let mut streams = Streams::new(self.seed, &format!("adversary: exploring {round}"));
         let mut waiting: Option<Waiting> = None;
         let rng = &mut self.seed.stream(&format!("adversary: ways of exploring {round}"));
         let exploring = learner.exploring(round, self.settings.episodes, rng);
         self.game.play(exploring.choice(), self.settings.episodes, &mut streams, |step| {
+            self.report(round, trained)?;
             let inputs = inputs_of_step(step);
             if let Some(earlier) = waiting.take() {
                 replay.extend(&earlier.complete(step.episodes, inputs.view()));
