@@ -10,7 +10,7 @@ use hambo::adversary::{AdversarySettings, Game, train_dqn, train_sac};
 use hambo::hallucination::{Choice, Hallucination, ShiftAdversary};
 use hambo::rollout::{Moment, run};
 use hambo::task::InitialStates;
-use hambo::{BoxError, Result, Reward, Seed, Silent, Stream, Streams, Task};
+use hambo::{BoxError, Policy, Result, Reward, Seed, Silent, Stream, Streams, Task};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array};
 
 fn start() -> Array1<f32> {
@@ -19,6 +19,16 @@ fn start() -> Array1<f32> {
 
 fn task(horizon: usize) -> Task {
     Task::new(InitialStates::Fixed(start().insert_axis(Axis(0))), reward(), horizon)
+}
+
+/// Everything given, without bounds or noise.
+fn game<'a>(
+    dynamics: &'a LinearModel,
+    radius: &'a Array1<f32>,
+    task: &'a Task,
+    policy: &'a dyn Policy,
+) -> Game<'a> {
+    Game { dynamics, radius, noise: false, task, bounds: None, policy }
 }
 
 fn quick() -> AdversarySettings {
@@ -55,14 +65,8 @@ fn the_continuous_adversary_attains_the_optimal_decrease_on_a_linear_system() {
     let model = constant_std(std, 0.1);
     let task = task(20);
     let radius = array![1.0, 1.0];
-    let game = Game {
-        dynamics: &model,
-        radius: &radius,
-        noise: true,
-        task: &task,
-        bounds: None,
-        policy: &policy(),
-    };
+    let policy = policy();
+    let game = Game { noise: true, ..game(&model, &radius, &task, &policy) };
     let neutral =
         exact_return(&model, &model.matrices[0], &array![0.0, 0.0], &array![1.0, -2.0], 20);
     let optimal = optimal_decrease(&model, std, 20);
@@ -107,14 +111,8 @@ fn adversaries_find_a_distant_cliff() {
     let start = InitialStates::Fixed(array![[0.0, 0.0]]);
     let task = Task::new(start, Some(Arc::new(Cliff)), 30);
     let radius = array![1.0, 1.0];
-    let game = Game {
-        dynamics: &model,
-        radius: &radius,
-        noise: false,
-        task: &task,
-        bounds: None,
-        policy: &common::LinearPolicy(array![0.0, 0.0]),
-    };
+    let policy = common::LinearPolicy(array![0.0, 0.0]);
+    let game = game(&model, &radius, &task, &policy);
     for seed in 0..5 {
         let worst = |choice: Choice<'_>| {
             let streams = &mut Streams::new(Seed(seed), "final");
@@ -190,14 +188,8 @@ fn the_discrete_adversary_attains_the_exhaustive_minimum_over_all_sequences() {
     let reward: Arc<dyn Reward> = Arc::new(Distance);
     let task = Task::new(InitialStates::Fixed(ring()), Some(reward), SHORT as usize);
     let radius = array![1.0, 1.0];
-    let game = Game {
-        dynamics: &model,
-        radius: &radius,
-        noise: false,
-        task: &task,
-        bounds: None,
-        policy: &policy(),
-    };
+    let policy = policy();
+    let game = game(&model, &radius, &task, &policy);
     // A member drawn at random in every step makes all sequences equally likely.
     let (mut neutral, mut minimum) = (0.0, 0.0);
     for start in ring().rows() {
@@ -217,7 +209,7 @@ fn the_discrete_adversary_attains_the_exhaustive_minimum_over_all_sequences() {
         .unwrap();
         let mut streams = Streams::new(Seed(seed), "final");
         let returns =
-            run(&mut transition, &task, None, &policy(), ring(), &mut streams, |_| Ok(())).unwrap();
+            run(&mut transition, &task, None, &policy, ring(), &mut streams, |_| Ok(())).unwrap();
         let share = (neutral - returns.mean().unwrap()) / (neutral - minimum);
         println!("seed {seed}: {share:.4}, {} rounds", trained.rounds.len());
         assert!(share > 0.97, "seed {seed}: {share} of the possible decrease");
@@ -258,14 +250,8 @@ fn an_adversary_that_learned_nothing_never_raises_the_return() {
     let model = constant_std([0.2, 0.1], 0.1);
     let task = task(20);
     let radius = array![1.0, 1.0];
-    let game = Game {
-        dynamics: &model,
-        radius: &radius,
-        noise: true,
-        task: &task,
-        bounds: None,
-        policy: &policy(),
-    };
+    let policy = policy();
+    let game = Game { noise: true, ..game(&model, &radius, &task, &policy) };
     // One gradient step leaves the networks as random as they began.
     let untrained = AdversarySettings { gradient_steps: 1, max_rounds: 1, ..quick() };
     let mut unused = 0;
