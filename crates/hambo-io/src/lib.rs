@@ -1,8 +1,15 @@
 //! Everything of hambo that touches bytes.
 //!
-//! So far: saving and loading fitted models ([`model`]).
+//! - [`read`]: logged data from Minari, D4RL-style HDF5, Parquet, Arrow, CSV and NPZ files
+//! - [`store`]: data larger than memory, converted once and then mapped
+//! - [`inspect`]: what is in a file, and what is likely wrong with it
+//! - [`model`]: fitted models as directories
 
+mod directory;
 mod error;
+pub mod inspect;
 pub mod model;
+pub mod read;
+pub mod store;
 
 pub use error::{Error, Result};

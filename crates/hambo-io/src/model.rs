@@ -10,7 +10,7 @@
 //! refuses a directory in which any bit has changed.
 
 use std::any::Any;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -22,12 +22,13 @@ use hambo::nn::Device;
 use hambo::{Calibration, Dynamics, Model, Report, StateBounds};
 use serde::{Deserialize, Serialize};
 
+use crate::directory;
 use crate::error::{Error, Result};
 
 /// The version of the format that this crate writes and reads.
 pub const SCHEMA: u64 = 1;
 
-const DOCUMENT: &str = "model.json";
+pub(crate) const DOCUMENT: &str = "model.json";
 const NETWORKS: &str = "networks.safetensors";
 const CHECKSUMS: &str = "checksums.txt";
 
@@ -80,7 +81,15 @@ pub fn save(model: &Model, directory: impl AsRef<Path>) -> Result<()> {
     let listed = files.iter().map(|(name, bytes)| (*name, &bytes[..]));
     let checksums = checksums(listed).into_bytes();
     files.push((CHECKSUMS, checksums));
-    write_directory(directory, &files)
+    directory::write(directory, |unfinished| {
+        for (name, bytes) in &files {
+            let path = unfinished.join(name);
+            let mut file = File::create(&path).map_err(Error::io(&path, "create it"))?;
+            file.write_all(bytes).map_err(Error::io(&path, "write it"))?;
+            file.sync_all().map_err(Error::io(&path, "write it to the disk"))?;
+        }
+        Ok(())
+    })
 }
 
 /// Loads what [`save`] wrote.
@@ -203,38 +212,4 @@ fn read(directory: &Path, name: &'static str) -> Result<Vec<u8>> {
     let mut content = Vec::new();
     file.read_to_end(&mut content).map_err(Error::io(&path, "read it"))?;
     Ok(content)
-}
-
-/// Writes all files beside the directory and moves them there together: after a crash or on a full disk
-/// the directory does not exist.
-fn write_directory(directory: &Path, files: &[(&str, Vec<u8>)]) -> Result<()> {
-    if directory.exists() {
-        return Err(Error::Exists { path: directory.into() });
-    }
-    let parent = match directory.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    fs::create_dir_all(parent).map_err(Error::io(parent, "create it"))?;
-    let unfinished = tempfile::Builder::new()
-        .prefix(".unfinished-model-")
-        .tempdir_in(parent)
-        .map_err(Error::io(parent, "create a directory in it"))?;
-    for (name, bytes) in files {
-        let path = unfinished.path().join(name);
-        let mut file = File::create(&path).map_err(Error::io(&path, "create it"))?;
-        file.write_all(bytes).map_err(Error::io(&path, "write it"))?;
-        file.sync_all().map_err(Error::io(&path, "write it to the disk"))?;
-    }
-    // The directory is other users' to read, which a temporary one is not.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(unfinished.path(), mode).map_err(Error::io(directory, "open it up"))?;
-    }
-    fs::rename(unfinished.path(), directory).map_err(Error::io(directory, "move it into place"))?;
-    // It is in place under another name now: nothing is left to clean up.
-    let _ = unfinished.keep();
-    Ok(())
 }

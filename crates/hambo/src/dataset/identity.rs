@@ -1,5 +1,6 @@
 //! Which data it was: counts, and a fingerprint of every value.
 
+use blake3::Hasher;
 use serde::{Deserialize, Serialize};
 
 use super::Dataset;
@@ -16,32 +17,93 @@ pub struct DataIdentity {
     pub fingerprint: String,
 }
 
-impl Dataset {
-    pub fn identity(&self) -> DataIdentity {
-        let mut hasher = blake3::Hasher::new();
-        let number = |hasher: &mut blake3::Hasher, value: usize| {
-            hasher.update(&(value as u64).to_le_bytes());
-        };
-        for value in [self.state_dim, self.action_dim, self.rows()] {
-            number(&mut hasher, value);
+/// Computes an identity from transitions as they come, for data that is never in memory as a whole.
+#[derive(Debug, Clone)]
+pub struct Identifier {
+    dims: [usize; 2],
+    states: Hasher,
+    actions: Hasher,
+    rewards: Hasher,
+    next_states: Hasher,
+    ends: Hasher,
+    rows: usize,
+    episodes: usize,
+    terminated_episodes: usize,
+}
+
+impl Identifier {
+    pub fn new(state_dim: usize, action_dim: usize) -> Self {
+        Self {
+            dims: [state_dim, action_dim],
+            states: Hasher::new(),
+            actions: Hasher::new(),
+            rewards: Hasher::new(),
+            next_states: Hasher::new(),
+            ends: Hasher::new(),
+            rows: 0,
+            episodes: 0,
+            terminated_episodes: 0,
         }
-        let mut bytes = Vec::new();
-        for column in [&self.states, &self.actions, &self.rewards, &self.next_states] {
-            for values in column.chunks(1 << 16) {
-                bytes.clear();
-                bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-                hasher.update(&bytes);
-            }
+    }
+
+    /// Any number of rows, row by row.
+    pub fn add_rows(
+        &mut self,
+        states: &[f32],
+        actions: &[f32],
+        rewards: &[f32],
+        next_states: &[f32],
+    ) {
+        add(&mut self.states, states);
+        add(&mut self.actions, actions);
+        add(&mut self.rewards, rewards);
+        add(&mut self.next_states, next_states);
+        self.rows += rewards.len();
+    }
+
+    /// An episode that ends before row `end`.
+    pub fn end_episode(&mut self, end: usize, terminated: bool, truncated: bool) {
+        self.ends.update(&(end as u64).to_le_bytes());
+        self.ends.update(&[u8::from(terminated), u8::from(truncated)]);
+        self.episodes += 1;
+        self.terminated_episodes += usize::from(terminated);
+    }
+
+    pub fn finish(&self) -> DataIdentity {
+        let mut all = Hasher::new();
+        for size in [self.dims[0], self.dims[1], self.rows] {
+            all.update(&(size as u64).to_le_bytes());
         }
-        for episode in self.episodes() {
-            number(&mut hasher, episode.rows.end);
-            hasher.update(&[u8::from(episode.terminated), u8::from(episode.truncated)]);
+        for part in [&self.states, &self.actions, &self.rewards, &self.next_states, &self.ends] {
+            all.update(part.finalize().as_bytes());
         }
         DataIdentity {
-            rows: self.rows(),
-            episodes: self.episodes().len(),
-            terminated_episodes: self.episodes().iter().filter(|e| e.terminated).count(),
-            fingerprint: hasher.finalize().to_hex().to_string(),
+            rows: self.rows,
+            episodes: self.episodes,
+            terminated_episodes: self.terminated_episodes,
+            fingerprint: all.finalize().to_hex().to_string(),
         }
+    }
+}
+
+/// Values are little-endian on every machine.
+fn add(hasher: &mut Hasher, values: &[f32]) {
+    let mut bytes = [0; 4 << 10];
+    for block in values.chunks(bytes.len() / 4) {
+        for (into, value) in bytes.chunks_exact_mut(4).zip(block) {
+            into.copy_from_slice(&value.to_le_bytes());
+        }
+        hasher.update(&bytes[..4 * block.len()]);
+    }
+}
+
+impl Dataset {
+    pub fn identity(&self) -> DataIdentity {
+        let mut identifier = Identifier::new(self.state_dim, self.action_dim);
+        identifier.add_rows(&self.states, &self.actions, &self.rewards, &self.next_states);
+        for episode in self.episodes() {
+            identifier.end_episode(episode.rows.end, episode.terminated, episode.truncated);
+        }
+        identifier.finish()
     }
 }

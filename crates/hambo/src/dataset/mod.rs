@@ -20,10 +20,11 @@ use serde::{Deserialize, Serialize};
 
 pub use buffer::Buffer;
 pub use error::{Column, DatasetError, DatasetWarning, Quantity};
-pub use identity::DataIdentity;
+pub use identity::{DataIdentity, Identifier};
 pub use split::Subset;
 pub use standardize::Standardizer;
 pub use summary::{Range as ValueRange, Summary};
+pub use validate::{Transition, check_transition};
 
 /// Validated transitions in episodes.
 #[derive(Clone)]

@@ -88,13 +88,15 @@ pub(super) fn check(
     let episodes = spans(columns)?;
     let blocks = Blocks::new(columns, names);
     for (index, span) in episodes.iter().enumerate() {
+        let mut before = None;
         for row in span.rows.clone() {
             let step = row - span.rows.start;
-            blocks.check_finite(index, step, row)?;
+            let transition = blocks.transition(row);
+            check_transition((index, step), &transition, before, names)?;
             if row + 1 < span.rows.end {
-                blocks.check_continuous(index, step, row)?;
                 check_goes_on(columns, index, step, row, span.rows.end)?;
             }
+            before = Some(transition.next_state);
         }
     }
     let warnings = blocks.doubts();
@@ -195,6 +197,52 @@ pub(super) fn check_names(
     }
 }
 
+/// One transition.
+#[derive(Debug, Clone, Copy)]
+pub struct Transition<'a> {
+    pub state: &'a [f32],
+    pub action: &'a [f32],
+    pub reward: f32,
+    pub next_state: &'a [f32],
+}
+
+/// What must hold of a transition, the `at.1`-th of episode `at.0`: it is finite, and starts where the
+/// one `before` it in the episode has led.
+pub fn check_transition(
+    at: (usize, usize),
+    transition: &Transition<'_>,
+    before: Option<&[f32]>,
+    names: Option<&ColumnNames>,
+) -> Result<(), DatasetError> {
+    let (episode, step) = at;
+    let column = |quantity: Quantity, index: usize| {
+        let name = names.and_then(|names| name_of(names, quantity, index));
+        Column { quantity, index, name }
+    };
+    let &Transition { state, action, reward, next_state } = transition;
+    let blocks = [
+        (Quantity::State, state),
+        (Quantity::Action, action),
+        (Quantity::Reward, &[reward][..]),
+        (Quantity::NextState, next_state),
+    ];
+    for (quantity, values) in blocks {
+        let bad = values.iter().enumerate().find(|(_, value)| !value.is_finite());
+        if let Some((index, &value)) = bad {
+            let column = column(quantity, index);
+            return Err(DatasetError::NotFinite { episode, step, column, value });
+        }
+    }
+    for (index, (&next_state, &state)) in before.unwrap_or(&[]).iter().zip(state).enumerate() {
+        let tolerance = SAME_STATE_ABSOLUTE + SAME_STATE_RELATIVE * state.abs();
+        if (next_state - state).abs() > tolerance {
+            let (step, column) = (step - 1, column(Quantity::State, index));
+            return Err(DatasetError::Teleport { episode, step, column, next_state, state });
+        }
+    }
+    Ok(())
+}
+
 /// The four column blocks, each with its quantity and width.
 struct Blocks<'a> {
     blocks: [Block<'a>; 4],
@@ -216,7 +264,7 @@ struct Profile {
     hash: u64,
 }
 
-impl Block<'_> {
+impl<'a> Block<'a> {
     fn profiles(&self) -> Vec<Profile> {
         let mut profiles: Vec<Profile> =
             self.row(0).iter().map(|&first| Profile { first, constant: true, hash: 0 }).collect();
@@ -230,7 +278,7 @@ impl Block<'_> {
         profiles
     }
 
-    fn row(&self, row: usize) -> &[f32] {
+    fn row(&self, row: usize) -> &'a [f32] {
         &self.values[row * self.width..(row + 1) * self.width]
     }
 }
@@ -252,34 +300,14 @@ impl<'a> Blocks<'a> {
         Column { quantity, index, name }
     }
 
-    fn check_finite(&self, episode: usize, step: usize, row: usize) -> Result<(), DatasetError> {
-        for block in &self.blocks {
-            let bad = block.row(row).iter().enumerate().find(|(_, value)| !value.is_finite());
-            if let Some((index, &value)) = bad {
-                let column = self.column(block.quantity, index);
-                return Err(DatasetError::NotFinite { episode, step, column, value });
-            }
+    fn transition(&self, row: usize) -> Transition<'a> {
+        let [states, actions, rewards, next_states] = &self.blocks;
+        Transition {
+            state: states.row(row),
+            action: actions.row(row),
+            reward: rewards.row(row)[0],
+            next_state: next_states.row(row),
         }
-        Ok(())
-    }
-
-    /// The next state of `row` is the state of the row after it.
-    fn check_continuous(
-        &self,
-        episode: usize,
-        step: usize,
-        row: usize,
-    ) -> Result<(), DatasetError> {
-        let [states, _, _, next_states] = &self.blocks;
-        let pairs = next_states.row(row).iter().zip(states.row(row + 1)).enumerate();
-        for (index, (&next_state, &state)) in pairs {
-            let tolerance = SAME_STATE_ABSOLUTE + SAME_STATE_RELATIVE * state.abs();
-            if (next_state - state).abs() > tolerance {
-                let column = self.column(Quantity::State, index);
-                return Err(DatasetError::Teleport { episode, step, column, next_state, state });
-            }
-        }
-        Ok(())
     }
 
     /// Constant and duplicate columns among states and actions.

@@ -1,0 +1,192 @@
+//! Text files with a header line, separated by commas, semicolons or tabs.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use csv::{ByteRecord, Position, Reader, ReaderBuilder};
+
+use super::table::{ColumnInfo, Kind, Place, Table, Values};
+use crate::error::{Error, Result};
+
+/// Rows that are read at a time.
+const WINDOW: u64 = 1 << 16;
+
+/// A text file. One pass over it finds the columns' kinds and where each piece starts.
+pub struct CsvTable {
+    path: PathBuf,
+    separator: u8,
+    columns: Vec<ColumnInfo>,
+    pieces: Vec<Position>,
+}
+
+impl CsvTable {
+    pub fn open(path: &Path) -> Result<Self> {
+        let separator = separator(path)?;
+        let mut table =
+            Self { path: path.to_owned(), separator, columns: Vec::new(), pieces: Vec::new() };
+        let mut reader = table.reader()?;
+        let header = reader.headers().map_err(|error| table.damaged("header", error))?.clone();
+        let names: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
+        if let Some(twice) = names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
+            let message = format!("the column `{}` comes twice", twice.1);
+            return Err(table.damaged("header", message));
+        }
+        let mut guesses = vec![Guess::default(); names.len()];
+        let mut record = ByteRecord::new();
+        let mut row = 0_u64;
+        loop {
+            let start = reader.position().clone();
+            if !reader.read_byte_record(&mut record).map_err(|e| table.damaged("text", e))? {
+                break;
+            }
+            if row.is_multiple_of(WINDOW) {
+                table.pieces.push(start);
+            }
+            guesses.iter_mut().zip(&record).for_each(|(guess, cell)| guess.look_at(cell));
+            row += 1;
+        }
+        let column =
+            |(name, guess): (String, Guess)| ColumnInfo { name, width: 1, kind: guess.kind() };
+        table.columns = names.into_iter().zip(guesses).map(column).collect();
+        Ok(table)
+    }
+
+    fn reader(&self) -> Result<Reader<File>> {
+        let file = File::open(&self.path).map_err(Error::io(&self.path, "open the file"))?;
+        Ok(ReaderBuilder::new().delimiter(self.separator).from_reader(file))
+    }
+
+    fn damaged(&self, place: &str, message: impl ToString) -> Error {
+        Error::Unreadable {
+            path: self.path.clone(),
+            place: place.into(),
+            message: message.to_string(),
+            advice: "give one header line and then rows with equally many values",
+        }
+    }
+}
+
+/// The separator that the header line uses most.
+fn separator(path: &Path) -> Result<u8> {
+    const LONGEST_HEADER: u64 = 1 << 20;
+    let file = File::open(path).map_err(Error::io(path, "open the file"))?;
+    let mut line = Vec::new();
+    BufReader::new(file.take(LONGEST_HEADER))
+        .read_until(b'\n', &mut line)
+        .map_err(Error::io(path, "read the file"))?;
+    let count = |separator: u8| line.iter().filter(|&&byte| byte == separator).count();
+    // The first of equals wins, so that one column means commas.
+    Ok(*[b'\t', b';', b','].iter().max_by_key(|&&separator| count(separator)).unwrap_or(&b','))
+}
+
+/// What a column's cells are, by the majority: the others can then be named.
+#[derive(Clone, Default)]
+struct Guess {
+    cells: u64,
+    integers: u64,
+    numbers: u64,
+    flags: u64,
+}
+
+impl Guess {
+    fn look_at(&mut self, cell: &[u8]) {
+        if cell.is_empty() {
+            return;
+        }
+        self.cells += 1;
+        if number::<i64>(cell).is_some() {
+            self.integers += 1;
+            self.numbers += 1;
+        } else if number::<f64>(cell).is_some() {
+            self.numbers += 1;
+        } else if flag(cell).is_some() {
+            self.flags += 1;
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        let most = |count: u64| 2 * count >= self.cells;
+        match self {
+            _ if most(self.numbers) && self.numbers == self.integers => Kind::Integer,
+            _ if most(self.numbers) => Kind::Float,
+            _ if most(self.flags) => Kind::Flag,
+            _ => Kind::Text,
+        }
+    }
+}
+
+fn number<T: std::str::FromStr>(cell: &[u8]) -> Option<T> {
+    std::str::from_utf8(cell).ok()?.trim().parse().ok()
+}
+
+fn flag(cell: &[u8]) -> Option<bool> {
+    match cell.trim_ascii() {
+        b"true" | b"True" | b"TRUE" => Some(true),
+        b"false" | b"False" | b"FALSE" => Some(false),
+        _ => None,
+    }
+}
+
+impl Table for CsvTable {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn columns(&self) -> &[ColumnInfo] {
+        &self.columns
+    }
+
+    fn pieces(&self) -> usize {
+        self.pieces.len()
+    }
+
+    fn first_row(&self, piece: usize) -> u64 {
+        piece as u64 * WINDOW
+    }
+
+    fn read(&self, piece: usize, columns: &[usize]) -> Result<Vec<Values>> {
+        let mut reader = self.reader()?;
+        reader.headers().map_err(|error| self.damaged("header", error))?;
+        reader.seek(self.pieces[piece].clone()).map_err(|error| self.damaged("text", error))?;
+        let mut cells: Vec<Values> =
+            columns.iter().map(|&index| empty(self.columns[index].kind)).collect();
+        let first_row = self.first_row(piece);
+        for (index, record) in reader.byte_records().take(WINDOW as usize).enumerate() {
+            let record = record.map_err(|error| self.damaged("text", error))?;
+            for (values, &column) in cells.iter_mut().zip(columns) {
+                let column_info = &self.columns[column];
+                let place = Place { path: &self.path, first_row, column: column_info };
+                push(values, record.get(column).unwrap_or_default(), index, place)?;
+            }
+        }
+        Ok(cells)
+    }
+}
+
+fn empty(kind: Kind) -> Values {
+    match kind {
+        Kind::Float => Values::F64(Vec::new()),
+        Kind::Integer => Values::Integer(Vec::new()),
+        Kind::Flag => Values::Flag(Vec::new()),
+        Kind::Text | Kind::Other => Values::Text(Vec::new()),
+    }
+}
+
+fn push(values: &mut Values, cell: &[u8], row: usize, place: Place<'_>) -> Result<()> {
+    let bad = || {
+        let shown = match cell.is_empty() {
+            true => "missing".into(),
+            false => format!("`{}`", String::from_utf8_lossy(cell)),
+        };
+        place.bad(row, shown, "fill or drop the rows before loading")
+    };
+    match values {
+        Values::F64(values) => values.push(number(cell).ok_or_else(bad)?),
+        Values::Integer(values) => values.push(number(cell).ok_or_else(bad)?),
+        Values::Flag(values) => values.push(flag(cell).ok_or_else(bad)?),
+        Values::Text(values) => values.push(String::from_utf8_lossy(cell).into_owned()),
+        Values::F32(_) => unreachable!("text is read as float64"),
+    }
+    Ok(())
+}

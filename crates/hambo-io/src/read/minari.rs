@@ -1,0 +1,274 @@
+//! Minari datasets: one folder per dataset, one group or folder per episode, and one observation more
+//! than there are steps.
+
+use std::path::{Path, PathBuf};
+
+use hdf5_pure::Group;
+
+use super::hdf5::{Array, Hdf5};
+use super::ipc::IpcTable;
+use super::mapping::Mapping;
+use super::rows::{Rows, Source};
+use super::table::{ColumnInfo, Key, Kind, Place, Table, Values};
+use crate::error::{Error, Result};
+
+/// Where Minari keeps its datasets: `MINARI_DATASETS_PATH`, or `~/.minari/datasets`.
+pub fn root() -> PathBuf {
+    match std::env::var_os("MINARI_DATASETS_PATH") {
+        Some(path) => path.into(),
+        None => {
+            let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE"));
+            Path::new(&home.unwrap_or_default()).join(".minari").join("datasets")
+        }
+    }
+}
+
+/// One episode as it is stored: `[steps + 1]` observations, `[steps]` of the rest.
+struct Stored {
+    observations: (ColumnInfo, Values),
+    actions: (ColumnInfo, Values),
+    rewards: (ColumnInfo, Values),
+    terminations: (ColumnInfo, Values),
+    truncations: (ColumnInfo, Values),
+}
+
+/// A dataset's episodes.
+pub struct Minari {
+    path: PathBuf,
+    episodes: Episodes,
+    discrete_actions: Option<usize>,
+    observation: ColumnInfo,
+    action: ColumnInfo,
+}
+
+enum Episodes {
+    Hdf5 { file: Hdf5, numbers: Vec<u64> },
+    Arrow { folders: Vec<(u64, PathBuf)> },
+}
+
+impl Minari {
+    /// From `main_data.hdf5`, if that is what the file is.
+    pub fn in_hdf5(file: Hdf5, mapping: &Mapping) -> Result<Self> {
+        let path = file.path.clone();
+        let groups = file.file.root().groups().map_err(file.error("file"))?;
+        let mut numbers: Vec<u64> = groups.iter().filter_map(|name| episode_number(name)).collect();
+        numbers.sort_unstable();
+        Self::new(path, Episodes::Hdf5 { file, numbers }, mapping)
+    }
+
+    /// From the folder `data`, with one folder of Arrow files for each episode.
+    pub fn in_folders(path: &Path, mapping: &Mapping) -> Result<Self> {
+        let entries = std::fs::read_dir(path).map_err(Error::io(path, "list the folder"))?;
+        let mut folders = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(Error::io(path, "list the folder"))?;
+            let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            folders.extend(number.map(|number| (number, entry.path())));
+        }
+        folders.sort_unstable();
+        Self::new(path.to_owned(), Episodes::Arrow { folders }, mapping)
+    }
+
+    fn new(path: PathBuf, episodes: Episodes, mapping: &Mapping) -> Result<Self> {
+        let discrete_actions = mapping.discrete_actions;
+        let unknown = ColumnInfo { name: String::new(), width: 0, kind: Kind::Other };
+        let (observation, action) = (unknown.clone(), unknown);
+        let mut minari = Self { path, episodes, discrete_actions, observation, action };
+        if minari.pieces() == 0 {
+            let source = hambo::dataset::DatasetError::Empty;
+            return Err(Error::Data { path: minari.path, source });
+        }
+        let first = minari.stored(0)?;
+        (minari.observation, minari.action) = (first.observations.0, first.actions.0);
+        Ok(minari)
+    }
+
+    fn stored(&self, index: usize) -> Result<Stored> {
+        match &self.episodes {
+            Episodes::Hdf5 { file, numbers } => hdf5_episode(file, numbers[index]),
+            Episodes::Arrow { folders } => arrow_episode(&folders[index].1),
+        }
+    }
+
+    fn number(&self, index: usize) -> u64 {
+        match &self.episodes {
+            Episodes::Hdf5 { numbers, .. } => numbers[index],
+            Episodes::Arrow { folders } => folders[index].0,
+        }
+    }
+}
+
+/// The number of a group called `episode_7`.
+pub fn episode_number(group: &str) -> Option<u64> {
+    group.strip_prefix("episode_")?.parse().ok()
+}
+
+fn hdf5_episode(file: &Hdf5, number: u64) -> Result<Stored> {
+    let name = format!("episode_{number}");
+    let group = file.file.group(&name).map_err(file.error(&name))?;
+    let prefix = format!("{name}/");
+    let read = |array: Array, name: &str| -> Result<(ColumnInfo, Values)> {
+        let values = array.read(file, 0, array.rows())?;
+        Ok((
+            ColumnInfo { name: format!("{prefix}{name}"), width: array.width(), kind: array.kind },
+            values,
+        ))
+    };
+    let array = |name: &str| -> Result<(ColumnInfo, Values)> {
+        check_is_array(file, &group, &prefix, name)?;
+        read(file.array(&group, &prefix, name)?, name)
+    };
+    Ok(Stored {
+        observations: array("observations")?,
+        actions: array("actions")?,
+        rewards: array("rewards")?,
+        terminations: array("terminations")?,
+        truncations: array("truncations")?,
+    })
+}
+
+/// Spaces of several parts are groups, which have no order that is plain to see.
+fn check_is_array(file: &Hdf5, group: &Group, prefix: &str, name: &str) -> Result<()> {
+    if !group.groups().map_err(file.error(prefix))?.iter().any(|inner| inner == name) {
+        return Ok(());
+    }
+    Err(Error::Unreadable {
+        path: file.path.clone(),
+        place: format!("`{prefix}{name}`"),
+        message: "it is a group of arrays (a Dict or Tuple space)".into(),
+        advice: "flatten the space before recording (gymnasium.wrappers.FlattenObservation)",
+    })
+}
+
+fn arrow_episode(folder: &Path) -> Result<Stored> {
+    let path = folder.join("part-0.arrow");
+    let table = IpcTable::file(&path)?;
+    let column = |name: &str| -> Result<(ColumnInfo, Values)> {
+        let index = table.columns().iter().position(|column| column.name == name);
+        let index = index.ok_or_else(|| Error::damaged(&path, name, "the column is missing"))?;
+        let mut all: Option<Values> = None;
+        for piece in 0..table.pieces() {
+            let values = table.read(piece, &[index])?.swap_remove(0);
+            match &mut all {
+                Some(before) => before.append(values),
+                None => all = Some(values),
+            }
+        }
+        let info = table.columns()[index].clone();
+        Ok((info, all.unwrap_or(Values::F32(Vec::new()))))
+    };
+    // The last row's action, reward and flags are padding.
+    let without_padding = |name: &str| -> Result<(ColumnInfo, Values)> {
+        let (info, mut values) = column(name)?;
+        let rows = values.len() / info.width.max(1);
+        values.truncate(rows.saturating_sub(1) * info.width);
+        Ok((info, values))
+    };
+    Ok(Stored {
+        observations: column("observations")?,
+        actions: without_padding("actions")?,
+        rewards: without_padding("rewards")?,
+        terminations: without_padding("terminations")?,
+        truncations: without_padding("truncations")?,
+    })
+}
+
+impl Source for Minari {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn state_dim(&self) -> usize {
+        self.observation.width
+    }
+
+    fn action_dim(&self) -> usize {
+        self.discrete_actions.unwrap_or(self.action.width)
+    }
+
+    fn names(&self) -> (Vec<String>, Vec<String>) {
+        let name = |what: &str, count: usize| (0..count).map(|i| format!("{what}_{i}")).collect();
+        (name("state", self.state_dim()), name("action", self.action_dim()))
+    }
+
+    fn has_integer_actions(&self) -> bool {
+        self.discrete_actions.is_none() && self.action.kind == Kind::Integer
+    }
+
+    fn knows_terminations(&self) -> bool {
+        true
+    }
+
+    fn pieces(&self) -> usize {
+        match &self.episodes {
+            Episodes::Hdf5 { numbers, .. } => numbers.len(),
+            Episodes::Arrow { folders } => folders.len(),
+        }
+    }
+
+    fn first_row(&self, _piece: usize) -> u64 {
+        0
+    }
+
+    fn read(&self, piece: usize) -> Result<Rows> {
+        let stored = self.stored(piece)?;
+        let path = match &self.episodes {
+            Episodes::Hdf5 { file, .. } => &file.path,
+            Episodes::Arrow { folders } => &folders[piece].1,
+        };
+        let count = stored.rewards.1.len();
+        let rows = |what: &(ColumnInfo, Values), width: usize, expected: usize| {
+            let (info, values) = what;
+            if info.width != width {
+                return Err(Error::ColumnWidth {
+                    path: path.clone(),
+                    role: "the first episode's",
+                    column: info.name.clone(),
+                    expected: width,
+                    found: info.width,
+                });
+            }
+            match values.len() == expected.saturating_mul(width) {
+                true => Ok(()),
+                false => Err(Error::ColumnRows {
+                    path: path.clone(),
+                    column: info.name.clone(),
+                    expected: expected as u64,
+                    found: (values.len() / width.max(1)) as u64,
+                }),
+            }
+        };
+        let width = self.observation.width;
+        rows(&stored.observations, width, count + 1)?;
+        rows(&stored.actions, self.action.width, count)?;
+        rows(&stored.terminations, 1, count)?;
+        rows(&stored.truncations, 1, count)?;
+
+        let place = |column| Place { path, first_row: 0, column };
+        let (info, values) = stored.observations;
+        let observations = values.into_numbers(place(&info))?;
+        let (info, values) = stored.actions;
+        let actions = match self.discrete_actions {
+            Some(choices) => super::rows::one_hot(vec![(place(&info), values)], choices)?,
+            None => values.into_numbers(place(&info))?,
+        };
+        let (info, values) = stored.rewards;
+        let rewards = values.into_numbers(place(&info))?;
+        let (info, values) = stored.terminations;
+        let terminated = values.into_flags(place(&info))?;
+        let (info, values) = stored.truncations;
+        let truncated = values.into_flags(place(&info))?;
+        let key = Key::Number(self.number(piece) as i64);
+        Ok(Rows {
+            count,
+            states: observations[..count * width].to_vec(),
+            next_states: Some(observations[width..].to_vec()),
+            actions,
+            rewards,
+            terminated: Some(terminated),
+            truncated: Some(truncated),
+            episode: Some(vec![key; count]),
+            step: None,
+        })
+    }
+}

@@ -1,0 +1,268 @@
+//! Data larger than memory: a directory of columns that are mapped, not loaded.
+//!
+//! [`convert`] reads any log once, checks it, and writes it piece by piece; [`open`] maps the columns, so
+//! that a [`Dataset`] over them behaves as one in memory. The document `store.json` holds the
+//! [`DataIdentity`], whose fingerprint is the checksum of all columns.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use hambo::Dataset;
+use hambo::dataset::{
+    Buffer, ColumnNames, DataIdentity, FlatColumns, Identifier, Transition, check_transition,
+};
+use memmap2::Mmap;
+use serde::{Deserialize, Serialize};
+
+use crate::directory;
+use crate::error::{Error, Result};
+use crate::read::{Log, Mapping, Note, Sink};
+
+const SCHEMA: u64 = 1;
+const DOCUMENT: &str = "store.json";
+const STATES: &str = "states.f32";
+const ACTIONS: &str = "actions.f32";
+const REWARDS: &str = "rewards.f32";
+const NEXT_STATES: &str = "next_states.f32";
+const EPISODES: &str = "episodes.u64";
+/// The end of an episode, above two bits for how it ended.
+const TERMINATED: u64 = 1;
+const TRUNCATED: u64 = 2;
+
+// Columns are mapped as they are.
+const _: () = assert!(cfg!(target_endian = "little"), "stores are little-endian");
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    schema: u64,
+    state_dim: usize,
+    action_dim: usize,
+    state_names: Vec<String>,
+    action_names: Vec<String>,
+    data: DataIdentity,
+}
+
+/// What was converted.
+#[derive(Debug)]
+pub struct Converted {
+    pub data: DataIdentity,
+    pub notes: Vec<Note>,
+}
+
+/// Whether the directory is a store.
+pub fn is_store(path: &Path) -> bool {
+    path.join(DOCUMENT).is_file()
+}
+
+/// Reads `source` once and writes it to the new directory `into`, which appears when it is complete.
+pub fn convert(source: impl AsRef<Path>, mapping: &Mapping, into: &Path) -> Result<Converted> {
+    let log = Log::open(source.as_ref(), mapping)?;
+    directory::write(into, |unfinished| {
+        let mut writer = Writer::new(unfinished, &log)?;
+        let notes = log.read(&mut writer)?;
+        let data = writer.finish(&log)?;
+        Ok(Converted { data, notes })
+    })
+}
+
+/// Maps a store and checks it: every value against the fingerprint, and all that a dataset promises.
+///
+/// The files must not be changed while the dataset is in use.
+pub fn open(path: &Path) -> Result<Dataset> {
+    let file = path.join(DOCUMENT);
+    let text = std::fs::read(&file).map_err(Error::io(&file, "read the file"))?;
+    let document: Document = serde_json::from_slice(&text).map_err(|error| content(path, error))?;
+    let (found, expected) = (document.schema, SCHEMA);
+    if found != expected {
+        return Err(Error::Schema { path: path.to_owned(), found, expected });
+    }
+    let rows = document.data.rows;
+    let (mut terminated, mut truncated) = (vec![false; rows], vec![false; rows]);
+    let mut episode_ends = Vec::new();
+    for &word in map(path, EPISODES)?.words() {
+        let end = (word >> 2) as usize;
+        episode_ends.push(end);
+        if let Some(last) = end.checked_sub(1).filter(|&last| last < rows) {
+            terminated[last] = word & TERMINATED != 0;
+            truncated[last] = word & TRUNCATED != 0;
+        }
+    }
+    let column = |name| Ok::<_, Error>(Buffer::new(map(path, name)?));
+    let columns = FlatColumns {
+        state_dim: document.state_dim,
+        action_dim: document.action_dim,
+        states: column(STATES)?,
+        actions: column(ACTIONS)?,
+        rewards: column(REWARDS)?,
+        next_states: column(NEXT_STATES)?,
+        terminated,
+        truncated,
+        episode_ends,
+    };
+    let names = ColumnNames { states: document.state_names, actions: document.action_names };
+    let dataset = Dataset::from_columns(columns, Some(names))
+        .map_err(|source| Error::Data { path: path.to_owned(), source })?;
+    match dataset.identity() == document.data {
+        true => Ok(dataset),
+        false => Err(Error::StoreDamaged { path: path.to_owned() }),
+    }
+}
+
+fn content(path: &Path, error: impl ToString) -> Error {
+    Error::Content { path: path.to_owned(), file: DOCUMENT, message: error.to_string() }
+}
+
+/// A file in memory, page by page as it is needed.
+struct Mapped(Mmap);
+
+impl AsRef<[f32]> for Mapped {
+    fn as_ref(&self) -> &[f32] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+impl Mapped {
+    fn words(&self) -> &[u64] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
+fn map(directory: &Path, name: &'static str) -> Result<Mapped> {
+    let path = directory.join(name);
+    let file = File::open(&path).map_err(Error::io(&path, "open the file"))?;
+    // SAFETY: nothing here writes to a finished store. Another program that shortens one of its files
+    // while it is mapped would end the process; the documentation of `open` forbids that.
+    #[allow(unsafe_code)]
+    let mapped = unsafe { Mmap::map(&file) }.map_err(Error::io(&path, "map the file"))?;
+    let element = if name == EPISODES { 8 } else { 4 };
+    if mapped.len() % element != 0 {
+        return Err(Error::damaged(&path, "file", "it ends within a value"));
+    }
+    Ok(Mapped(mapped))
+}
+
+/// Checks, fingerprints and writes transitions as they come.
+struct Writer {
+    columns: [Column; 4],
+    episodes: Column,
+    names: ColumnNames,
+    identifier: Identifier,
+    rows: usize,
+    /// Episodes that have ended.
+    ended: usize,
+    /// Transitions of the episode that has not.
+    steps: usize,
+    last_next_state: Vec<f32>,
+    path: std::path::PathBuf,
+}
+
+/// A file that is written in large blocks.
+struct Column {
+    path: std::path::PathBuf,
+    file: File,
+    block: Vec<f32>,
+    words: Vec<u64>,
+}
+
+impl Column {
+    fn create(directory: &Path, name: &str) -> Result<Self> {
+        let path = directory.join(name);
+        let file = File::create(&path).map_err(Error::io(&path, "create the file"))?;
+        Ok(Self { path, file, block: Vec::new(), words: Vec::new() })
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let write = Error::io(&self.path, "write the file");
+        self.file.write_all(bytemuck::cast_slice(&self.block)).map_err(write)?;
+        let write = Error::io(&self.path, "write the file");
+        self.file.write_all(bytemuck::cast_slice(&self.words)).map_err(write)?;
+        self.block.clear();
+        self.words.clear();
+        Ok(())
+    }
+}
+
+impl Writer {
+    /// Rows that are hashed and written together.
+    const BLOCK: usize = 1 << 14;
+
+    fn new(directory: &Path, log: &Log) -> Result<Self> {
+        let column = |name| Column::create(directory, name);
+        Ok(Self {
+            columns: [column(STATES)?, column(ACTIONS)?, column(REWARDS)?, column(NEXT_STATES)?],
+            episodes: column(EPISODES)?,
+            names: log.names.clone(),
+            identifier: Identifier::new(log.state_dim, log.action_dim),
+            rows: 0,
+            ended: 0,
+            steps: 0,
+            last_next_state: Vec::new(),
+            path: log.path.clone(),
+        })
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let [states, actions, rewards, next_states] = &self.columns;
+        let blocks = [&states.block, &actions.block, &rewards.block, &next_states.block];
+        self.identifier.add_rows(blocks[0], blocks[1], blocks[2], blocks[3]);
+        self.columns.iter_mut().try_for_each(Column::flush)?;
+        self.episodes.flush()
+    }
+
+    fn finish(mut self, log: &Log) -> Result<DataIdentity> {
+        self.flush()?;
+        if self.ended == 0 {
+            let source = hambo::dataset::DatasetError::Empty;
+            return Err(Error::Data { path: self.path, source });
+        }
+        for column in self.columns.iter().chain([&self.episodes]) {
+            column.file.sync_all().map_err(Error::io(&column.path, "write the file"))?;
+        }
+        let data = self.identifier.finish();
+        let document = Document {
+            schema: SCHEMA,
+            state_dim: log.state_dim,
+            action_dim: log.action_dim,
+            state_names: log.names.states.clone(),
+            action_names: log.names.actions.clone(),
+            data: data.clone(),
+        };
+        let directory = self.episodes.path.parent().unwrap_or(Path::new("."));
+        let text = serde_json::to_vec_pretty(&document).map_err(|e| content(directory, e))?;
+        let path = directory.join(DOCUMENT);
+        std::fs::write(&path, text).map_err(Error::io(&path, "write the file"))?;
+        Ok(data)
+    }
+}
+
+impl Sink for Writer {
+    fn push(&mut self, transition: Transition<'_>) -> Result<()> {
+        let before = (self.steps > 0).then_some(&self.last_next_state[..]);
+        check_transition((self.ended, self.steps), &transition, before, Some(&self.names))
+            .map_err(|source| Error::Data { path: self.path.clone(), source })?;
+        let [states, actions, rewards, next_states] = &mut self.columns;
+        states.block.extend_from_slice(transition.state);
+        actions.block.extend_from_slice(transition.action);
+        rewards.block.push(transition.reward);
+        next_states.block.extend_from_slice(transition.next_state);
+        self.last_next_state.clear();
+        self.last_next_state.extend_from_slice(transition.next_state);
+        self.rows += 1;
+        self.steps += 1;
+        if self.rows.is_multiple_of(Self::BLOCK) {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, terminated: bool, truncated: bool) -> Result<()> {
+        let flags = TERMINATED * u64::from(terminated) + TRUNCATED * u64::from(truncated);
+        self.episodes.words.push((self.rows as u64) << 2 | flags);
+        self.identifier.end_episode(self.rows, terminated, truncated);
+        self.ended += 1;
+        self.steps = 0;
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! Every format against Python's own reading of the same file. The files were made by the real
+//! libraries: see `tests/make`. With `HAMBO_DATASETS` set to a folder made by `make_datasets.py`, all of
+//! its datasets are compared as well.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hambo::Dataset;
+use hambo_io::read::{self, Mapping};
+use hambo_io::store;
+use serde::Deserialize;
+
+/// What Python read.
+#[derive(Deserialize)]
+struct Expected {
+    source: String,
+    mapping: Mapping,
+    rows: usize,
+    state_dim: usize,
+    action_dim: usize,
+    episode_ends: Vec<usize>,
+    terminated: Vec<bool>,
+    truncated: Vec<bool>,
+}
+
+fn expectations(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in fs::read_dir(root).expect("the folder exists") {
+        let folder = folder.expect("an entry").path();
+        if !folder.is_dir() {
+            continue;
+        }
+        for file in fs::read_dir(folder).expect("the folder exists") {
+            let path = file.expect("an entry").path();
+            if path.to_string_lossy().ends_with(".expected.json") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn load(path: &Path) -> (PathBuf, Expected) {
+    let expected: Expected =
+        serde_json::from_slice(&fs::read(path).expect("it is there")).expect("it is as described");
+    (path.parent().expect("a folder").join(&expected.source), expected)
+}
+
+fn bits<'a>(values: impl IntoIterator<Item = &'a f32>) -> Vec<u32> {
+    values.into_iter().map(|value| value.to_bits()).collect()
+}
+
+/// Compares to the bit; says what differs.
+fn difference(expectation: &Path, expected: &Expected, found: &Dataset) -> Result<(), String> {
+    let same = |what: &str, equal: bool| if equal { Ok(()) } else { Err(what.to_string()) };
+    same("rows", found.rows() == expected.rows)?;
+    same("state width", found.state_dim() == expected.state_dim)?;
+    same("action width", found.action_dim() == expected.action_dim)?;
+    let episodes = found.episodes();
+    let ends: Vec<usize> = episodes.iter().map(|episode| episode.rows.end).collect();
+    same("episode ends", ends == expected.episode_ends)?;
+    let terminated: Vec<bool> = episodes.iter().map(|episode| episode.terminated).collect();
+    same("terminated", terminated == expected.terminated)?;
+    let truncated: Vec<bool> = episodes.iter().map(|episode| episode.truncated).collect();
+    same("truncated", truncated == expected.truncated)?;
+
+    let name = expectation.to_string_lossy().replace(".expected.json", ".expected.bin");
+    let bytes = fs::read(name).expect("values are beside it");
+    let values: Vec<u32> = bytes
+        .chunks_exact(4)
+        .map(|chunk| u32::from_le_bytes(chunk.try_into().expect("four bytes")))
+        .collect();
+    let (states, rest) = values.split_at(expected.rows * expected.state_dim);
+    let (actions, rest) = rest.split_at(expected.rows * expected.action_dim);
+    let (rewards, next_states) = rest.split_at(expected.rows);
+    same("states", bits(found.states()) == states)?;
+    same("actions", bits(found.actions()) == actions)?;
+    same("rewards", bits(found.rewards()) == rewards)?;
+    same("next states", bits(found.next_states()) == next_states)
+}
+
+/// Reads everything below `root`, and reports all differences at once.
+fn compare_all(root: &Path) {
+    let all = expectations(root);
+    assert!(!all.is_empty(), "{} holds no datasets", root.display());
+    let mut failures = Vec::new();
+    for path in &all {
+        let (source, expected) = load(path);
+        match read::open(&source, &expected.mapping) {
+            // A log of which no transition is left cannot be a dataset.
+            Err(error) if expected.rows == 0 => {
+                assert!(error.to_string().contains("no episodes"), "{error}");
+            }
+            Err(error) => failures.push(format!("{}: {error}", path.display())),
+            Ok(opened) => {
+                if let Err(what) = difference(path, &expected, &opened.dataset) {
+                    failures.push(format!("{}: {what} differ", path.display()));
+                }
+            }
+        }
+    }
+    println!("{} files compared", all.len());
+    let shown: Vec<&String> = failures.iter().take(20).collect();
+    assert!(failures.is_empty(), "{} of {} differ: {shown:#?}", failures.len(), all.len());
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/datasets")
+}
+
+#[test]
+fn every_format_is_read_as_python_reads_it() {
+    compare_all(&fixtures());
+    if let Some(root) = std::env::var_os("HAMBO_DATASETS") {
+        compare_all(Path::new(&root));
+    }
+}
+
+#[test]
+fn a_store_holds_what_was_converted() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for (index, path) in expectations(&fixtures()).iter().enumerate() {
+        let (source, expected) = load(path);
+        let into = directory.path().join(index.to_string());
+        let converted = store::convert(&source, &expected.mapping, &into).expect("it converts");
+        let opened = read::open(&into, &Mapping::default()).expect("it opens");
+        let from_memory = read::open(&source, &expected.mapping).expect("it opens").dataset;
+        assert_eq!(opened.dataset.identity(), from_memory.identity());
+        assert_eq!(opened.dataset.identity(), converted.data);
+        assert_eq!(opened.dataset.names(), from_memory.names());
+        difference(path, &expected, &opened.dataset).expect("the same to the bit");
+    }
+}
+
+#[test]
+fn a_changed_value_in_a_store_is_noticed() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let (source, expected) = load(&expectations(&fixtures())[0]);
+    let into = directory.path().join("store");
+    store::convert(&source, &expected.mapping, &into).expect("it converts");
+    for name in ["states.f32", "actions.f32", "rewards.f32", "next_states.f32", "episodes.u64"] {
+        let path = into.join(name);
+        let good = fs::read(&path).expect("it is there");
+        let mut bad = good.clone();
+        bad[0] ^= 1;
+        fs::write(&path, bad).expect("it can be written");
+        let error = store::open(&into).expect_err("a bit was flipped").to_string();
+        assert!(error.contains("store"), "{name}: {error}");
+        fs::write(&path, good).expect("it can be written");
+    }
+    store::open(&into).expect("it is whole again");
+}
