@@ -60,3 +60,7 @@ study-point-safety figure="point_safety.svg":
 # Gaussian process bounds over the size of the data, as CSV, e.g. `just study-gp-convergence pendulum`: half an hour each.
 study-gp-convergence *arguments:
     cargo run --quiet -p hambo --example gp_convergence -- {{arguments}}
+
+# Fuzzes every reader and loader of hambo-io for some seconds each; needs `cargo install cargo-fuzz`.
+fuzz seconds="600":
+    bash crates/hambo-io/fuzz/run {{seconds}}

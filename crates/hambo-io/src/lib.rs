@@ -4,11 +4,15 @@
 //! - [`store`]: data larger than memory, converted once and then mapped
 //! - [`inspect`]: what is in a file, and what is likely wrong with it
 //! - [`model`]: fitted models as directories
+//! - [`onnx`]: policies, rewards and terminations from ONNX files
+//! - [`expression`]: rewards and terminations as text over named columns
 
 mod directory;
 mod error;
+pub mod expression;
 pub mod inspect;
 pub mod model;
+pub mod onnx;
 pub mod read;
 pub mod store;
 

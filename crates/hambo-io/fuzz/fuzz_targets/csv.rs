@@ -1,3 +1,6 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| hambo_io_fuzz::read_as(b"obs,action,reward,terminated\n", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| hambo_io_fuzz::read_as(
+    b"obs,action,reward,terminated\n",
+    bytes
+));

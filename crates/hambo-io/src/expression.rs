@@ -1,0 +1,186 @@
+//! Rewards and terminations written as text over named columns: `-(theta^2) - 0.1*theta_dot^2`,
+//! `z < 0.7 || abs(angle) > 0.2`.
+//!
+//! Columns go by the dataset's names, or `state_0`, `action_0` without any; those of the next state
+//! by `next_` and the state's name. A name that is no plain word stands in braces: `{x-velocity}`.
+//!
+//! | loosest to tightest | meaning |
+//! |---|---|
+//! | `\|\|` or `or` | either |
+//! | `&&` or `and` | both |
+//! | `!` or `not` | not; what it negates is a name, a call or in parentheses |
+//! | `<` `<=` `>` `>=` `==` `!=` | 1 if true, 0 if not; `a < b < c` is refused |
+//! | `+` `-` | |
+//! | `*` `/` | |
+//! | `-` `+` in front | `-x^2` is `-(x^2)` |
+//! | `^` or `**` | power, from the right: `2^3^2` is `2^(3^2)` |
+//!
+//! Functions: `abs sqrt exp ln sin cos tan tanh asin acos atan atan2(y, x) min(a, b, ...)
+//! max(a, b, ...) floor ceil sign clip(x, low, high)`; the constant `pi`, unless a column is called so.
+//!
+//! Arithmetic is f64. Comparisons round both sides to f32, the precision of the columns: a column
+//! that holds 0.7 is not below `0.7`, as it would be if its rounding were taken for a difference.
+//! A comparison with NaN is NaN, and `&&` and `||` let it through unless the other side decides.
+
+mod parse;
+mod program;
+
+use hambo::BoxError;
+use hambo::dataset::{ColumnNames, Dataset};
+use hambo::task::{Reward, Termination};
+use ndarray::{Array1, ArrayView2};
+
+use program::Program;
+
+/// Longest text of an expression.
+pub const MAX_CHARACTERS: usize = 2000;
+
+/// Most parentheses within one another, so that no text can overflow the stack.
+pub const MAX_NESTING: usize = 32;
+
+/// A formula over the columns of a transition: a [`Reward`] by its value, a [`Termination`] where it
+/// is not 0.
+#[derive(Debug, Clone)]
+pub struct Expression {
+    text: String,
+    state_dim: usize,
+    action_dim: usize,
+    program: Program,
+}
+
+/// Why a text is not an expression over a dataset's columns.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExpressionError {
+    #[error(
+        "the expression has {found} characters, more than the limit of {MAX_CHARACTERS}; \
+         give a longer one as an ONNX file"
+    )]
+    TooLong { found: usize },
+
+    #[error(
+        "the expression has {found} parentheses within one another, more than the limit of \
+         {MAX_NESTING}; remove those that are not needed"
+    )]
+    TooDeep { found: usize },
+
+    #[error("cannot understand the expression at character {position}; {expected}\n{marked}")]
+    Syntax {
+        /// Counts from one.
+        position: usize,
+        expected: String,
+        /// The text, and below it a mark at the position.
+        marked: String,
+    },
+
+    #[error(
+        "`{text}`: there is no column `{name}`{}; the columns are {}",
+        suggest(nearest),
+        list(known)
+    )]
+    UnknownName { text: String, name: String, nearest: Option<String>, known: Vec<String> },
+
+    #[error(
+        "`{text}`: `{name}` may be a column of the state or the next value of another; \
+         rename one of the columns"
+    )]
+    Ambiguous { text: String, name: String },
+
+    #[error(
+        "`{text}`: there is no function `{name}`{}; the functions are {}",
+        suggest(nearest),
+        list(known)
+    )]
+    UnknownFunction { text: String, name: String, nearest: Option<String>, known: Vec<String> },
+
+    #[error("`{text}`: `{function}` takes {expected}, got {found}")]
+    Arguments { text: String, function: String, expected: &'static str, found: usize },
+}
+
+impl Expression {
+    /// Reads a formula over the columns called `names`; see [`column_names`].
+    pub fn parse(text: &str, names: &ColumnNames) -> Result<Self, ExpressionError> {
+        Ok(Self {
+            text: text.to_owned(),
+            state_dim: names.states.len(),
+            action_dim: names.actions.len(),
+            program: parse::parse(text, names)?,
+        })
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// One value per row.
+    fn values(
+        &self,
+        states: ArrayView2<'_, f32>,
+        actions: ArrayView2<'_, f32>,
+        next_states: ArrayView2<'_, f32>,
+    ) -> Result<Vec<f64>, BoxError> {
+        let rows = states.nrows();
+        let given = [states.dim(), actions.dim(), next_states.dim()];
+        let (d_s, d_a) = (self.state_dim, self.action_dim);
+        if given != [(rows, d_s), (rows, d_a), (rows, d_s)] {
+            return Err(format!(
+                "`{}` is over {d_s} state and {d_a} action columns, got states, actions and next \
+                 states of shapes {given:?}",
+                self.text
+            )
+            .into());
+        }
+        Ok(self.program.run(states, actions, next_states))
+    }
+}
+
+impl Reward for Expression {
+    fn reward(
+        &self,
+        states: ArrayView2<'_, f32>,
+        actions: ArrayView2<'_, f32>,
+        next_states: ArrayView2<'_, f32>,
+    ) -> Result<Array1<f32>, BoxError> {
+        let values = self.values(states, actions, next_states)?;
+        Ok(values.into_iter().map(|value| value as f32).collect())
+    }
+}
+
+impl Termination for Expression {
+    fn terminated(
+        &self,
+        states: ArrayView2<'_, f32>,
+        actions: ArrayView2<'_, f32>,
+        next_states: ArrayView2<'_, f32>,
+    ) -> Result<Array1<bool>, BoxError> {
+        let values = self.values(states, actions, next_states)?;
+        if let Some(row) = values.iter().position(|value| value.is_nan()) {
+            return Err(format!(
+                "row {row}: `{}` is not a number; guard it, as in `x > 0 && sqrt(x) < 2`",
+                self.text
+            )
+            .into());
+        }
+        Ok(values.into_iter().map(|value| value != 0.0).collect())
+    }
+}
+
+/// The names by which expressions over a dataset go: its own, or [`numbered_names`].
+pub fn column_names(dataset: &Dataset) -> ColumnNames {
+    let numbered = || numbered_names(dataset.state_dim(), dataset.action_dim());
+    dataset.names().cloned().unwrap_or_else(numbered)
+}
+
+/// `state_0`, `state_1`, ... and `action_0`, `action_1`, ...
+pub fn numbered_names(state_dim: usize, action_dim: usize) -> ColumnNames {
+    let numbered = |stem: &str, count| (0..count).map(|index| format!("{stem}_{index}")).collect();
+    ColumnNames { states: numbered("state", state_dim), actions: numbered("action", action_dim) }
+}
+
+fn suggest(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
+}
+
+fn list(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

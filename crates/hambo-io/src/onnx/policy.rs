@@ -1,0 +1,120 @@
+//! Policies.
+
+use std::path::Path;
+
+use hambo::task::Policy;
+use hambo::{BoxError, Stream};
+use ndarray::{Array2, ArrayView2, Zip};
+use rand::RngExt;
+use rand_distr::StandardNormal;
+
+use super::error::{OnnxError, OnnxProblem};
+use super::file::OnnxFile;
+use super::network::{Network, Output};
+use super::probe::Probe;
+
+/// A policy in an ONNX file: an action for every state, or a Gaussian from which it is drawn.
+#[derive(Debug)]
+pub struct OnnxPolicy {
+    network: Network,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Deterministic,
+    /// With the standard deviation itself as second output, or its logarithm.
+    Gaussian {
+        logarithm: bool,
+    },
+}
+
+impl OnnxPolicy {
+    /// Reads a policy for states and actions of the given widths, and tries it on a few states.
+    pub fn load(
+        path: impl AsRef<Path>,
+        state_dim: usize,
+        action_dim: usize,
+    ) -> Result<Self, OnnxError> {
+        let path = path.as_ref();
+        let at = |problem: OnnxProblem| problem.at(path);
+        let file = OnnxFile::read(path).map_err(at)?;
+        check_input(&file, state_dim).map_err(at)?;
+        let (kind, names) = choose_outputs(&file).map_err(at)?;
+        let outputs = names.iter().enumerate().map(|(index, name)| Output {
+            name: name.clone(),
+            width: action_dim,
+            reason: "one column per action column of the data",
+            may_be_shared: index > 0,
+            may_be_bool: false,
+        });
+        let network =
+            Network::prepare(path, &file, vec![state_dim], outputs.collect()).map_err(at)?;
+        let probe = Probe::run(&network, &[state_dim])?;
+        probe.check_finite(&network)?;
+        if kind == (Kind::Gaussian { logarithm: false }) {
+            let negative = probe.outputs[1].indexed_iter().find(|(_, std)| **std < 0.0);
+            if let Some(((_, column), &value)) = negative {
+                return Err(at(OnnxProblem::NegativeStd { column, value }));
+            }
+        }
+        Ok(Self { network, kind })
+    }
+
+    /// Whether actions are drawn at random.
+    pub fn is_stochastic(&self) -> bool {
+        self.kind != Kind::Deterministic
+    }
+
+    /// Actions `[batch, d_a]`, of a Gaussian policy the means.
+    pub fn mean_actions(&self, states: ArrayView2<'_, f32>) -> Result<Array2<f32>, OnnxError> {
+        Ok(self.network.run(&[states])?.swap_remove(0))
+    }
+}
+
+impl Policy for OnnxPolicy {
+    fn act(&self, states: ArrayView2<'_, f32>, rng: &mut Stream) -> Result<Array2<f32>, BoxError> {
+        let mut outputs = self.network.run(&[states])?;
+        let Kind::Gaussian { logarithm } = self.kind else {
+            return Ok(outputs.swap_remove(0));
+        };
+        let (mut actions, spread) = (outputs.swap_remove(0), outputs.swap_remove(0));
+        // In order, row by row: the draws are the same however the network was run.
+        Zip::from(&mut actions).and(&spread).for_each(|action, &spread| {
+            let noise: f32 = rng.sample(StandardNormal);
+            *action += noise * if logarithm { spread.exp() } else { spread };
+        });
+        Ok(actions)
+    }
+}
+
+fn check_input(file: &OnnxFile, state_dim: usize) -> Result<(), OnnxProblem> {
+    let [input] = &*file.inputs else {
+        let expected = format!(
+            "one, the state ([batch, {state_dim}]); a policy with a memory cannot be evaluated"
+        );
+        return Err(OnnxProblem::Inputs { found: file.input_names(), expected });
+    };
+    input.check_input(state_dim, "state")
+}
+
+/// Which outputs the actions come from.
+fn choose_outputs(file: &OnnxFile) -> Result<(Kind, Vec<String>), OnnxProblem> {
+    let found = file.output_names();
+    let has = |name: &str| found.iter().any(|output| output == name);
+    let chosen: (Kind, &[&str]) = match (has("action"), has("mean"), has("log_std"), has("std")) {
+        (false, true, true, false) => (Kind::Gaussian { logarithm: true }, &["mean", "log_std"]),
+        (false, true, false, true) => (Kind::Gaussian { logarithm: false }, &["mean", "std"]),
+        (true, false, false, false) => (Kind::Deterministic, &["action"]),
+        (false, false, false, false) if found.len() == 1 => {
+            return Ok((Kind::Deterministic, found));
+        }
+        _ => {
+            let expected = "either `action` (or one output of another name), or `mean` with one of \
+                            `log_std` and `std`; rename or drop the others when exporting \
+                            (torch: `output_names`)";
+            return Err(OnnxProblem::Outputs { found, expected });
+        }
+    };
+    Ok((chosen.0, chosen.1.iter().map(|&name| name.to_owned()).collect()))
+}
