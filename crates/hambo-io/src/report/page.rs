@@ -51,8 +51,8 @@ fn header(subject: &Subject<'_>, title: &str) -> String {
         value.as_ref().filter(|value| !value.is_empty()).map(|value| format!("{name}{value}"))
     };
     let about: Vec<String> = [
-        named("Policy ", &options.policy),
-        named("Data ", &options.data),
+        named("Policy: ", &options.policy),
+        named("Data: ", &options.data),
         Some(format!("{} transitions", fixed(subject.evaluation.data.rows as f64, 0))),
         named("", &options.date),
     ]
@@ -113,7 +113,7 @@ fn section(heading: &str, lead: &str, content: &str) -> String {
         return String::new();
     }
     let lead = match lead {
-        "" => "<p class=\"lead\"></p>".into(),
+        "" => String::new(),
         lead => format!("<p class=\"lead\">{}</p>", escape(lead)),
     };
     format!("<section><h2>{}</h2>{lead}{content}</section>", escape(heading))
@@ -143,7 +143,7 @@ fn pictures(figures: &[Figure], names: &[&str], layout: &str) -> String {
 fn doubts(subject: &Subject<'_>) -> String {
     let warnings = &subject.evaluation.warnings;
     if warnings.is_empty() {
-        return section("Doubts", "None: every check that was made is passed.", "<p></p>");
+        return section("Doubts", "", "<p>None: every check was passed.</p>");
     }
     let mut ordered: Vec<_> = warnings.iter().collect();
     ordered.sort_by_key(|warning| !disqualifies(warning));
@@ -223,27 +223,27 @@ fn adversaries(subject: &Subject<'_>, figures: &[Figure]) -> String {
             true => rounded_down(variant.lower_bound, decimals),
             false => "none".into(),
         };
-        let learned = match variant.converged {
-            Some(true) => format!("converged, {} rounds", variant.rounds.len()),
-            Some(false) => format!("not converged, {} rounds", variant.rounds.len()),
-            None => "needs none".into(),
-        };
         let class = if subject.decides(variant) { " class=\"main\"" } else { "" };
         format!(
             "<tr{class}><th>{}</th><td class=\"number\">{error}</td><td class=\"number\">{bound}</td>\
-             <td>{learned}</td><td class=\"number\">{}</td></tr>",
+             <td class=\"number\">{}</td></tr>",
             variant.name,
             percent(variant.outside_data)
         )
     };
     let rows: Vec<String> = subject.evaluation.variants.iter().map(row).collect();
     let head = "<th>Variant</th><th class=\"number\">Mean return ± std. error</th>\
-                <th class=\"number\">Lower bound</th><th>Training</th>\
-                <th class=\"number\">Outside the data</th>";
-    let content = format!(
-        "<div class=\"wide\">{}</div><div class=\"wide\">{}</div>{}",
+                <th class=\"number\">Lower bound</th><th class=\"number\">Outside the data</th>";
+    let numbers = format!(
+        "<div><h3>In numbers</h3>{}<p class=\"note\">“Outside the data” is the share of steps that are \
+         less certain than every calibration point. The mean is of {} episodes.</p></div>",
         table(head, &rows),
-        pictures(figures, &["training"], "pair"),
+        fixed(subject.evaluation.settings.episodes as f64, 0)
+    );
+    let training = figures.iter().find(|figure| figure.name == "training").map(picture);
+    let content = format!(
+        "<div class=\"pair\">{}{numbers}</div>{}",
+        training.unwrap_or_default(),
         pictures(figures, &["episodes"], "wide")
     );
     section("The adversaries", "", &content)

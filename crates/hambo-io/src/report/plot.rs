@@ -33,8 +33,13 @@ impl Scale {
     pub(super) fn ticks(&self, wanted: usize) -> Vec<f64> {
         let raw = (self.high - self.low) / wanted.max(1) as f64;
         let power = 10f64.powf(raw.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|&s| s >= raw * 0.999);
-        let step = step.unwrap_or(10.0 * power);
+        // The nearest of 1, 2, 5 and 10 as ratios go.
+        let step = match raw / power {
+            ratio if ratio < 2f64.sqrt() => power,
+            ratio if ratio < 10f64.sqrt() => 2.0 * power,
+            ratio if ratio < 50f64.sqrt() => 5.0 * power,
+            _ => 10.0 * power,
+        };
         let first = (self.low / step - 1e-9).ceil();
         // A range of floats so narrow that steps vanish has no ticks.
         let count = (((self.high / step + 1e-9).floor() - first) as usize).min(20);
@@ -111,10 +116,15 @@ impl Plot {
         [left, self.width - right, top, self.height - bottom]
     }
 
+    /// A line across the frame at a value of y.
+    pub(super) fn level(&mut self, class: &str, y: f64) {
+        let [left, right, ..] = self.frame();
+        self.segment(class, [left, self.y.at(y), right, self.y.at(y)]);
+    }
+
     /// Ticks and a title below the frame.
     pub(super) fn x_axis(&mut self, title: &str, wanted: usize) {
-        let [left, right, _, bottom] = self.frame();
-        self.segment("axis", [left, bottom, right, bottom]);
+        let [_, right, _, bottom] = self.frame();
         for tick in self.x.ticks(wanted) {
             let x = self.x.at(tick);
             self.segment("axis", [x, bottom, x, bottom + 4.0]);
@@ -167,11 +177,17 @@ impl Plot {
 
     /// A line between two points in pixels.
     pub(super) fn segment(&mut self, class: &str, [x1, y1, x2, y2]: [f64; 4]) {
+        if ![x1, y1, x2, y2].iter().all(|value| value.is_finite()) {
+            return;
+        }
         self.body += &format!("<path class=\"{class}\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\"/>");
     }
 
     /// A rectangle in pixels: left, top, width, height.
     pub(super) fn rectangle(&mut self, class: &str, [x, y, width, height]: [f64; 4]) {
+        if ![x, y, width, height].iter().all(|value| value.is_finite()) {
+            return;
+        }
         let (width, height) = (width.max(0.0), height.max(0.0));
         self.body += &format!(
             "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" \
@@ -189,6 +205,9 @@ impl Plot {
 
     /// Text at a place in pixels.
     pub(super) fn text(&mut self, class: &str, [x, y]: [f64; 2], anchor: &str, text: &str) {
+        if text.is_empty() {
+            return;
+        }
         self.body += &format!(
             "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
             escape(text)
@@ -264,6 +283,7 @@ mod tests {
         let ticks = |low, high| Scale::new((low, high), 0.0, 100.0).ticks(5);
         assert_eq!(ticks(0.0, 10.0), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
         assert_eq!(ticks(-430.0, -180.0), [-400.0, -350.0, -300.0, -250.0, -200.0]);
+        assert_eq!(Scale::new((-9.0, 9.0), 0.0, 100.0).ticks(3), [-5.0, 0.0, 5.0]);
         for (low, high) in [(1e-9, 3e-9), (-1e12, 1e12), (0.1, 0.1), (1e8, 1e8 + 1e-9)] {
             assert!(ticks(low, high).len() <= 21);
         }
@@ -287,6 +307,8 @@ mod tests {
     fn what_is_not_a_number_is_not_drawn() {
         let mut plot = Plot::new([10.0, 10.0], [0.0; 4], (0.0, 1.0), (0.0, 1.0));
         plot.line("x", [(0.0, f64::NAN), (0.5, f64::INFINITY)]);
+        plot.segment("x", [f64::NAN, 0.0, 1.0, 1.0]);
+        plot.rectangle("x", [0.0, 0.0, f64::INFINITY, 1.0]);
         plot.dot("x", [f64::NAN, 0.0], 1.0);
         assert_eq!(plot.finish("").body, "");
     }

@@ -32,7 +32,8 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
 /// A number with so many decimals, a true minus sign, and groups of three digits.
 pub(super) fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
-        return if value.is_nan() { "–".into() } else { sign(&format!("{value}")) };
+        let text = if value.is_nan() { "–" } else { ["∞", "−∞"][usize::from(value < 0.0)] };
+        return text.into();
     }
     if value != 0.0 && (value.abs() >= 1e9 || value.abs() < 1e-6) {
         return sign(&format!("{value:.2e}"));
@@ -111,6 +112,7 @@ mod tests {
         assert_eq!(fixed(1234.0, 0), "1234");
         assert_eq!(fixed(-0.001, 2), "0.00");
         assert_eq!(fixed(f64::NAN, 2), "–");
+        assert_eq!(fixed(f64::NEG_INFINITY, 2), "−∞");
         assert_eq!(number(0.0123456), "0.0123");
         assert_eq!(number(12.0), "12");
         assert_eq!(number(-250.0), "−250");

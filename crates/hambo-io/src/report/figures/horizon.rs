@@ -7,12 +7,14 @@ use super::{Figure, MOST_PANELS, WIDTH, thinned};
 
 /// The bound as a function of the horizon.
 pub(super) fn bound(subject: &Subject<'_>) -> Option<Figure> {
-    let variants: Vec<_> = subject
+    let mut variants: Vec<_> = subject
         .evaluation
         .variants
         .iter()
         .filter(|variant| variant.evidence.over_horizon.len() > 1)
         .collect();
+    // On top of the others.
+    variants.sort_by_key(|variant| subject.decides(variant));
     let lines: Vec<Vec<(f64, f64)>> = variants
         .iter()
         .map(|variant| {
@@ -34,6 +36,7 @@ pub(super) fn bound(subject: &Subject<'_>) -> Option<Figure> {
     let end = subject.evaluation.horizon as f64;
     let mut plot = Plot::new(size, [32.0, 62.0, 44.0, 52.0], (0.0, end), y);
     plot.y_axis("lower bound on the return", 5);
+    plot.level("axis", y.0);
     plot.x_axis("steps", 5);
     let mut labels = Vec::new();
     for (variant, line) in variants.iter().zip(&lines) {
@@ -81,8 +84,7 @@ pub(super) fn gap(subject: &Subject<'_>) -> Option<Figure> {
         lost_line.iter().map(|&(x, y)| (x, y.min(0.0), y.max(0.0))).collect();
     plot.area("accent-area", &area);
     plot.line("accent", lost_line);
-    let zero = plot.y.at(0.0);
-    plot.segment("axis", [52.0, zero, WIDTH - 12.0, zero]);
+    plot.level("axis", 0.0);
     let total = neutral.estimate.mean - deciding.estimate.mean;
     let half = deciding
         .evidence

@@ -7,7 +7,7 @@ use super::super::plot::{Plot, range};
 use super::super::text::{fixed, percent, shortened};
 use super::{Figure, PANEL, most_telling, thinned};
 
-const MARGINS: [f64; 4] = [26.0, 8.0, 22.0, 38.0];
+const MARGINS: [f64; 4] = [26.0, 14.0, 22.0, 38.0];
 
 /// A panel with its name above it.
 fn panel(name: &str, x: (f64, f64), y: (f64, f64)) -> Plot {
@@ -17,9 +17,10 @@ fn panel(name: &str, x: (f64, f64), y: (f64, f64)) -> Plot {
 }
 
 /// Ticks without titles: panels of a kind share those, in the caption.
-fn axes(plot: &mut Plot) {
+fn axes(plot: &mut Plot, floor: f64) {
     plot.y_axis("", 3);
     plot.x_axis("", 3);
+    plot.level("axis", floor);
 }
 
 /// Reliability of the predicted quantiles, before and after calibration.
@@ -42,7 +43,7 @@ pub(super) fn reliability(subject: &Subject<'_>) -> Option<Figure> {
     for output in kept {
         let name = &subject.outputs[output];
         let mut plot = panel(name, (0.0, 1.0), (0.0, 1.0));
-        axes(&mut plot);
+        axes(&mut plot, 0.0);
         plot.line("axis dashed", [(0.0, 0.0), (1.0, 1.0)]);
         plot.line("soft", curve(false, output));
         let after = curve(true, output);
@@ -87,7 +88,7 @@ pub(super) fn episodes(subject: &Subject<'_>) -> Option<Figure> {
         let (top, bottom) = (plot.y.at(high), plot.y.at(low));
         let [_, right, _, left] = MARGINS;
         plot.rectangle("band", [left, top, PANEL[0] - left - right, bottom - top]);
-        axes(&mut plot);
+        axes(&mut plot, y.0);
         for (index, episode) in shown.worst.iter().enumerate().rev() {
             let points: Vec<(f64, f64)> =
                 episode.states.iter().enumerate().map(|(t, s)| (t as f64, value(s))).collect();
@@ -142,7 +143,7 @@ pub(super) fn uncertainty(subject: &Subject<'_>) -> Option<Figure> {
         }
         let top = highest(&curves[output]).max(highest(&beside)).max(1.0);
         let mut plot = panel(name, (0.0, end), (0.0, 1.12 * top));
-        axes(&mut plot);
+        axes(&mut plot, 0.0);
         plot.line("threshold", [(0.0, 1.0), (end, 1.0)]);
         plot.line("soft dashed", beside);
         plot.line("accent", curves[output].iter().copied());

@@ -6,8 +6,10 @@ use super::{Figure, WIDTH, thinned};
 
 /// What the adversaries cost after each round.
 pub(super) fn rounds(subject: &Subject<'_>) -> Option<Figure> {
-    let variants: Vec<_> =
+    let mut variants: Vec<_> =
         subject.evaluation.variants.iter().filter(|variant| !variant.rounds.is_empty()).collect();
+    // On top of the others.
+    variants.sort_by_key(|variant| subject.decides(variant));
     let longest = variants.iter().map(|variant| variant.rounds.len()).max()?;
     let of_rounds = |variant: &hambo::VariantResult| -> Vec<(f64, f64, f64)> {
         let points: Vec<(f64, f64, f64)> = variant
@@ -24,8 +26,7 @@ pub(super) fn rounds(subject: &Subject<'_>) -> Option<Figure> {
     let mut plot = Plot::new([WIDTH, 250.0], [32.0, 62.0, 44.0, 52.0], x, y);
     plot.y_axis("return taken by the adversary", 5);
     plot.x_axis("round of training", longest.min(6));
-    let zero = plot.y.at(0.0);
-    plot.segment("axis", [52.0, zero, WIDTH - 62.0, zero]);
+    plot.level("axis", 0.0);
     let mut labels = Vec::new();
     for (variant, curve) in variants.iter().zip(&curves) {
         let (tone, text) = match subject.decides(variant) {

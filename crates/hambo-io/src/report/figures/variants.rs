@@ -8,7 +8,6 @@ use super::super::text::{as_given, fixed, rounded_down};
 use super::super::words;
 use super::{Figure, WIDTH};
 
-const TOP: f64 = 44.0;
 const BOTTOM: f64 = 44.0;
 const LABELS: f64 = 162.0;
 
@@ -22,6 +21,8 @@ fn row_label(plot: &mut Plot, subject: &Subject<'_>, variant: &VariantResult, y:
 /// Every variant's estimate and bound against the threshold.
 pub(super) fn bounds(subject: &Subject<'_>) -> Option<Figure> {
     const ROW: f64 = 42.0;
+    // A line for the column's heading, and one for the threshold's name.
+    const TOP: f64 = 44.0;
     let variants = &subject.evaluation.variants;
     let threshold = subject.options.threshold;
     let numbers = variants.iter().flat_map(|variant| {
@@ -32,6 +33,7 @@ pub(super) fn bounds(subject: &Subject<'_>) -> Option<Figure> {
     let x = range(numbers.chain(threshold), 0.06);
     let mut plot =
         Plot::new([WIDTH, height], [TOP, 76.0, BOTTOM, LABELS], x, (0.0, variants.len() as f64));
+    plot.level("axis", 0.0);
     plot.x_axis("return", 4);
     if let Some(threshold) = threshold {
         plot.vertical("threshold", threshold, &format!("threshold {}", as_given(threshold)));
@@ -41,7 +43,7 @@ pub(super) fn bounds(subject: &Subject<'_>) -> Option<Figure> {
         let y = TOP + ROW * (index as f64 + 0.5);
         let conservative = variant.name.is_conservative();
         let tone = if subject.decides(variant) { "accent" } else { "soft" };
-        plot.segment("grid", [0.0, y + ROW / 2.0, WIDTH, y + ROW / 2.0]);
+        plot.segment("grid", [0.0, y - ROW / 2.0, WIDTH, y - ROW / 2.0]);
         row_label(&mut plot, subject, variant, y);
         for member in &variant.members {
             plot.dot("hollow", [plot.x.at(member.mean), y], 2.5);
@@ -86,6 +88,7 @@ pub(super) fn bounds(subject: &Subject<'_>) -> Option<Figure> {
 /// The distribution of hallucinated returns.
 pub(super) fn returns(subject: &Subject<'_>) -> Option<Figure> {
     const ROW: f64 = 52.0;
+    const TOP: f64 = 22.0;
     const BINS: usize = 60;
     let with_returns = |variant: &&VariantResult| variant.evidence.return_quantiles.len() == 101;
     let variants: Vec<_> = subject.evaluation.variants.iter().filter(with_returns).collect();
