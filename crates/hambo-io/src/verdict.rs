@@ -34,8 +34,9 @@ impl Verdict {
         let of_constraints = evaluation.constraints.iter().map(|c| (c.lower_bound, 0.0));
         let bounds: Vec<(Option<f64>, f64)> =
             std::iter::once((evaluation.lower_bound, threshold)).chain(of_constraints).collect();
-        // Written so that a NaN on either side certifies nothing.
-        if bounds.iter().any(|&(bound, least)| bound.is_some_and(|bound| !(bound >= least))) {
+        // Asked in this way, a NaN on either side certifies nothing.
+        let reached = |&(bound, least): &(Option<f64>, f64)| bound.is_none_or(|b| b >= least);
+        if !bounds.iter().all(reached) {
             return Self::NotCertified;
         }
         let doubts: Vec<Warning> =

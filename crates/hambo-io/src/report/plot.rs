@@ -43,7 +43,7 @@ impl Scale {
         let first = (self.low / step - 1e-9).ceil();
         // A range of floats so narrow that steps vanish has no ticks.
         let count = (((self.high / step + 1e-9).floor() - first) as usize).min(20);
-        if !(step > 0.0) || self.low + step == self.low {
+        if step.is_nan() || step <= 0.0 || self.low + step == self.low {
             return Vec::new();
         }
         (0..=count).map(|index| (first + index as f64) * step).map(|tick| tick + 0.0).collect()

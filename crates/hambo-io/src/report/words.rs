@@ -14,7 +14,7 @@ pub(super) fn of_variant(variant: Variant) -> &'static str {
         Variant::DaInf => "worst member throughout",
         Variant::Ds => "neutral, total variance",
         Variant::Ts1 => "neutral, member per step",
-        Variant::TsInf => "neutral, member per episode",
+        Variant::TsInf => "neutral, one member",
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) fn of_verdict(subject: &Subject<'_>) -> String {
             let unproven: Vec<&str> = evaluation
                 .constraints
                 .iter()
-                .filter(|c| c.lower_bound.is_some_and(|bound| !(bound >= 0.0)))
+                .filter(|c| !c.lower_bound.is_none_or(|bound| bound >= 0.0))
                 .map(|c| c.name.as_str())
                 .collect();
             let reaches = evaluation.lower_bound >= subject.options.threshold;

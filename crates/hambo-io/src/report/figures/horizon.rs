@@ -35,7 +35,7 @@ pub(super) fn bound(subject: &Subject<'_>) -> Option<Figure> {
     let size = [WIDTH, 270.0];
     let end = subject.evaluation.horizon as f64;
     let mut plot = Plot::new(size, [32.0, 62.0, 44.0, 52.0], (0.0, end), y);
-    plot.y_axis("lower bound on the return", 5);
+    plot.y_axis("lower bound on the return", 4);
     plot.level("axis", y.0);
     plot.x_axis("steps", 5);
     let mut labels = Vec::new();

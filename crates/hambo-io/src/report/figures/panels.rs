@@ -99,7 +99,7 @@ pub(super) fn episodes(subject: &Subject<'_>) -> Option<Figure> {
     let totals: Vec<String> =
         shown.worst.iter().map(|episode| fixed(episode.total, subject.decimals)).collect();
     let caption = format!(
-        "The {} worst of a few hundred episodes under {} over the steps, the worst in blue (returns \
+        "The {} worst of a few hundred episodes under {} over the steps, the worst as a thick blue line (returns \
          {}). The shaded band is the range of the data.{rest}",
         shown.worst.len(),
         shown.name,

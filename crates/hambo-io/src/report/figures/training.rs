@@ -21,10 +21,11 @@ pub(super) fn rounds(subject: &Subject<'_>) -> Option<Figure> {
         thinned(&points)
     };
     let curves: Vec<_> = variants.iter().map(|variant| of_rounds(variant)).collect();
-    let y = range(curves.iter().flatten().map(|&(_, cost, _)| cost).chain([0.0]), 0.06);
+    let ends = |&(_, cost, error): &(f64, f64, f64)| [cost - error, cost, cost + error];
+    let y = range(curves.iter().flatten().flat_map(ends).chain([0.0]), 0.04);
     let x = (0.5, (longest as f64 + 0.2).max(1.5));
     let mut plot = Plot::new([WIDTH, 250.0], [32.0, 62.0, 44.0, 52.0], x, y);
-    plot.y_axis("return taken by the adversary", 5);
+    plot.y_axis("return taken by the adversary", 4);
     plot.x_axis("round of training", longest.min(6));
     plot.level("axis", 0.0);
     let mut labels = Vec::new();
