@@ -7,6 +7,7 @@ mod variants;
 
 use super::Subject;
 use super::plot::Drawing;
+use super::text::escape;
 
 pub(super) const STYLE: &str = include_str!("../figure.css");
 
@@ -66,9 +67,10 @@ impl Figure {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
              width=\"{width}\" height=\"{height}\" class=\"figure\"><title>{}</title>\
-             <style>{STYLE}</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>{placed}\
+             <desc>{}</desc><style>{STYLE}</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>{placed}\
              </svg>\n",
-            self.heading
+            escape(self.heading),
+            escape(&self.caption)
         )
     }
 }
