@@ -3,9 +3,10 @@
 //! - [`read`]: logged data from Minari, D4RL-style HDF5, Parquet, Arrow, CSV and NPZ files
 //! - [`store`]: data larger than memory, converted once and then mapped
 //! - [`inspect`]: what is in a file, and what is likely wrong with it
-//! - [`model`]: fitted models as directories
 //! - [`onnx`]: policies, rewards and terminations from ONNX files
 //! - [`expression`]: rewards and terminations as text over named columns
+//! - [`model`]: fitted models as directories
+//! - [`report`]: an evaluation as a page to read, with a [`Verdict`]
 
 mod directory;
 mod error;
@@ -14,6 +15,9 @@ pub mod inspect;
 pub mod model;
 pub mod onnx;
 pub mod read;
+pub mod report;
 pub mod store;
+mod verdict;
 
 pub use error::{Error, Result};
+pub use verdict::{Verdict, disqualifies};

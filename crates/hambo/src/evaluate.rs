@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ndarray::{Array1, Array2, ArrayView1, Axis};
+use ndarray::Array1;
 use serde::{Deserialize, Serialize};
 
 use crate::adversary::{AdversarySettings, Game, Played, Trained, train_dqn, train_sac};
@@ -13,8 +13,9 @@ use crate::bound::{Estimate, paired_difference};
 use crate::dynamics::Confidence;
 use crate::error::{Error, Result};
 use crate::evaluation::{
-    ConstraintResult, Evaluation, StateLimits, Trajectory, Variant, VariantResult, Warning,
+    ConstraintResult, Evaluation, StateLimits, Variant, VariantResult, Warning,
 };
+use crate::evidence::{Costs, Watcher};
 use crate::guarantee::Guarantee;
 use crate::hallucination::Choice;
 use crate::model::Model;
@@ -22,10 +23,6 @@ use crate::progress::Observer;
 use crate::rng::Seed;
 use crate::rollout::{Step, Streams};
 use crate::task::{Policy, Reward, Task};
-
-/// Episodes among which the worst trajectories are looked for, and how many are kept.
-const WATCHED_EPISODES: usize = 300;
-const WORST_KEPT: usize = 3;
 
 /// How a policy is evaluated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,6 +43,9 @@ pub struct EvaluationSettings {
     pub episodes: usize,
     /// Adversaries trained from scratch per learned variant; the lowest bound counts.
     pub attempts: usize,
+    /// Episodes of CA's adversary for each output that it may shift, which show what its harm is
+    /// made of; zero leaves that out. No bound depends on them.
+    pub cost_episodes: usize,
     pub adversary: AdversarySettings,
     /// A calibration error above this is warned about.
     pub weak_calibration: f64,
@@ -62,6 +62,7 @@ impl Default for EvaluationSettings {
             noise: true,
             episodes: 10_000,
             attempts: 1,
+            cost_episodes: 200,
             adversary: AdversarySettings::default(),
             weak_calibration: 0.01,
             outside_data: 0.05,
@@ -179,6 +180,10 @@ pub fn evaluate(
         calibration: model.calibration.clone(),
         guarantee,
         data: model.data.clone(),
+        members: dynamics.members(),
+        horizon: task.horizon,
+        discount: task.discount,
+        data_range: model.data_range(),
         state_limits,
         warnings,
         seed: seed.0,
@@ -356,19 +361,18 @@ impl Attack<'_> {
         trained: Option<&Trained<A>>,
     ) -> Result<(VariantResult, Played)> {
         let mut streams = Streams::new(self.seed, &format!("{}: final", self.name));
-        let mut watcher = Watcher::new(self.model);
-        let episodes = self.settings.episodes;
-        let played = self.game.play(choice, episodes, &mut streams, |step| {
-            let metric = None;
-            let (step_number, of) = (step.time, step.horizon);
-            let event = crate::Event { stage: "final rollouts", step: step_number, of, metric };
-            crate::progress::report(self.observer, &event)?;
+        let starts = self.game.starts(self.settings.episodes, &mut streams)?;
+        let mut watcher = Watcher::new(self.model, self.delta, starts.observed.clone());
+        let played = self.game.play_from(starts, choice, &mut streams, |step| {
+            self.report("final rollouts", step)?;
             watcher.watch(step)
         })?;
         let estimate = played.estimate();
         if estimate.independent < 2 {
             return Err(Error::TooFewStarts { observed: estimate.independent });
         }
+        let outside_data = watcher.share_outside();
+        let (worst, evidence) = watcher.finish(&played.returns, self.costs(choice)?);
         let result = VariantResult {
             name: variant,
             estimate,
@@ -377,10 +381,27 @@ impl Attack<'_> {
             converged: trained.map(|trained| trained.converged),
             rounds: trained.map(|trained| trained.rounds.clone()).unwrap_or_default(),
             restarts_after_divergence: trained.map_or(0, |trained| trained.restarts),
-            outside_data: watcher.share_outside(),
-            worst: watcher.worst(&played.returns),
+            outside_data,
+            worst,
+            evidence,
         };
         Ok((result, played))
+    }
+
+    /// Which output the adversary's harm comes from.
+    fn costs(&self, choice: Choice<'_>) -> Result<Option<Costs>> {
+        let episodes = self.settings.cost_episodes;
+        if episodes == 0 {
+            return Ok(None);
+        }
+        let streams = Streams::new(self.seed, &format!("{}: costs", self.name));
+        let on_step = |step: &Step<'_>| self.report("costs", step);
+        Costs::measure(&self.game, choice, episodes, &streams, on_step)
+    }
+
+    fn report(&self, stage: &'static str, step: &Step<'_>) -> Result<()> {
+        let event = crate::Event { stage, step: step.time, of: step.horizon, metric: None };
+        crate::progress::report(self.observer, &event)
     }
 
     fn doubts(&self, result: &VariantResult) -> Vec<Warning> {
@@ -399,69 +420,5 @@ impl Attack<'_> {
             doubts.push(Warning::OutsideData { objective, variant, share });
         }
         doubts
-    }
-}
-
-/// Looks over the shoulder of a rollout.
-struct Watcher<'a> {
-    model: &'a Model,
-    steps: usize,
-    outside: usize,
-    trajectories: Vec<Vec<Vec<f32>>>,
-}
-
-impl<'a> Watcher<'a> {
-    fn new(model: &'a Model) -> Self {
-        let trajectories = vec![Vec::new(); WATCHED_EPISODES];
-        Self { model, steps: 0, outside: 0, trajectories }
-    }
-
-    fn watch(&mut self, step: &Step<'_>) -> Result<()> {
-        match step.epistemic_std {
-            Some(stds) => self.count(stds),
-            None => self.count_watched(step)?,
-        }
-        for (row, &episode) in step.episodes.iter().enumerate() {
-            if let Some(trajectory) = self.trajectories.get_mut(episode) {
-                trajectory.push(step.states.row(row).to_vec());
-            }
-        }
-        Ok(())
-    }
-
-    /// Counts the steps that are less certain than every calibration point.
-    fn count(&mut self, stds: &Array2<f32>) {
-        let largest = &self.model.calibration.largest_epistemic_std;
-        let is_outside =
-            |row: ArrayView1<'_, f32>| row.iter().zip(largest).any(|(std, largest)| std > largest);
-        self.steps += stds.nrows();
-        self.outside += stds.rows().into_iter().filter(|&row| is_outside(row)).count();
-    }
-
-    /// A committed variant evaluates one member only; the whole ensemble is asked about a few rows.
-    fn count_watched(&mut self, step: &Step<'_>) -> Result<()> {
-        let rows: Vec<usize> =
-            (0..step.episodes.len()).filter(|&r| step.episodes[r] < WATCHED_EPISODES).collect();
-        let states = step.states.select(Axis(0), &rows);
-        let actions = step.actions.select(Axis(0), &rows);
-        let prediction = self.model.dynamics.predict(states.view(), actions.view())?;
-        self.count(&prediction.epistemic_std);
-        Ok(())
-    }
-
-    fn share_outside(&self) -> f64 {
-        self.outside as f64 / self.steps.max(1) as f64
-    }
-
-    fn worst(self, returns: &[f64]) -> Vec<Trajectory> {
-        let mut watched: Vec<Trajectory> = self
-            .trajectories
-            .into_iter()
-            .zip(returns)
-            .map(|(states, &total)| Trajectory { total, states })
-            .collect();
-        watched.sort_by(|a, b| a.total.total_cmp(&b.total));
-        watched.truncate(WORST_KEPT);
-        watched
     }
 }

@@ -10,6 +10,7 @@ use crate::bound::Estimate;
 use crate::calibration::Calibration;
 use crate::dataset::DataIdentity;
 use crate::evaluate::EvaluationSettings;
+use crate::evidence::Evidence;
 use crate::guarantee::Guarantee;
 
 /// A way of using the model; see [`hallucination`](crate::hallucination).
@@ -74,6 +75,12 @@ pub struct Evaluation {
     pub guarantee: Option<Guarantee>,
     /// The data behind the model.
     pub data: DataIdentity,
+    /// Members of the ensemble; none for Gaussian processes.
+    pub members: usize,
+    pub horizon: usize,
+    pub discount: f32,
+    /// Smallest and largest value of every state dimension in the data.
+    pub data_range: Vec<[f32; 2]>,
     /// Which limits hallucinated states were moved into.
     pub state_limits: StateLimits,
     pub warnings: Vec<Warning>,
@@ -106,6 +113,7 @@ pub struct VariantResult {
     pub outside_data: f64,
     /// The episodes with the lowest returns among the first few hundred, worst first.
     pub worst: Vec<Trajectory>,
+    pub evidence: Evidence,
 }
 
 /// The states of one episode.

@@ -63,6 +63,7 @@ pub mod task;
 mod error;
 mod evaluate;
 mod evaluation;
+mod evidence;
 mod guarantee;
 mod model;
 
@@ -74,6 +75,7 @@ pub use evaluate::{Constraint, EvaluationSettings, evaluate};
 pub use evaluation::{
     ConstraintResult, Evaluation, StateLimits, Trajectory, Variant, VariantResult, Warning,
 };
+pub use evidence::{Costs, Evidence, HorizonPoint};
 pub use guarantee::Guarantee;
 pub use model::{Model, ModelSettings, Report};
 pub use progress::{Event, Observer, Silent};

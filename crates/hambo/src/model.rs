@@ -113,6 +113,17 @@ impl Model {
             report,
         })
     }
+
+    /// Smallest and largest value of every state dimension in the data: the range before it was
+    /// widened.
+    pub(crate) fn data_range(&self) -> Vec<[f32; 2]> {
+        let share = self.range_widening / (1.0 + 2.0 * self.range_widening);
+        let inner = |(&low, &high): (&f32, &f32)| {
+            let margin = (high - low) * share;
+            [low + margin, high - margin]
+        };
+        self.state_range.low().iter().zip(self.state_range.high()).map(inner).collect()
+    }
 }
 
 impl fmt::Debug for Model {

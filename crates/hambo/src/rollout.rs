@@ -1,7 +1,7 @@
 //! Episodes in lockstep over a batch: one plain loop over the horizon, one call to the policy a
 //! step. Episodes that terminate leave the batch.
 
-use ndarray::{Array1, Array2, ArrayView2, Axis};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 use crate::dataset::{Dataset, Episode};
 use crate::error::Result;
@@ -55,6 +55,8 @@ pub struct Step<'a> {
     pub rewards: &'a Array1<f32>,
     pub next_states: &'a Array2<f32>,
     pub terminated: &'a Array1<bool>,
+    /// The returns so far, this step included, of all episodes, also of those that have ended.
+    pub returns: ArrayView1<'a, f64>,
 }
 
 /// The random streams of a rollout, kept apart so that a policy that draws more numbers leaves the
@@ -132,6 +134,7 @@ pub fn run(
             rewards: &rewards,
             next_states: &next_states,
             terminated: &terminated,
+            returns: returns.view(),
         })?;
         let running: Vec<usize> = (0..episodes.len()).filter(|&index| !terminated[index]).collect();
         if running.is_empty() {

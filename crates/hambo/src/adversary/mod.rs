@@ -26,7 +26,7 @@ use crate::hallucination::{Choice, Hallucination};
 use crate::progress::Observer;
 use crate::rng::{Seed, Stream};
 use crate::rollout::{self, Step, Streams};
-use crate::task::{Policy, StateBounds, Task};
+use crate::task::{Policy, Starts, StateBounds, Task};
 use replay::ReplayBatch;
 use training::train;
 
@@ -125,10 +125,25 @@ impl Game<'_> {
         streams: &mut Streams,
         on_step: impl FnMut(&Step<'_>) -> Result<()>,
     ) -> Result<Played> {
+        self.play_from(self.starts(episodes, streams)?, choice, streams, on_step)
+    }
+
+    /// Where `episodes` episodes start.
+    pub(crate) fn starts(&self, episodes: usize, streams: &mut Streams) -> Result<Starts> {
+        let d_s = self.dynamics.state_dim();
+        self.task.initial_states.draw(episodes, d_s, &mut streams.starts)
+    }
+
+    /// Plays one episode from each of the starts.
+    pub(crate) fn play_from(
+        &self,
+        starts: Starts,
+        choice: Choice<'_>,
+        streams: &mut Streams,
+        on_step: impl FnMut(&Step<'_>) -> Result<()>,
+    ) -> Result<Played> {
         let mut transition =
             Hallucination::new(self.dynamics, choice, self.radius.clone(), self.noise)?;
-        let d_s = self.dynamics.state_dim();
-        let starts = self.task.initial_states.draw(episodes, d_s, &mut streams.starts)?;
         let returns = rollout::run(
             &mut transition,
             self.task,
@@ -292,7 +307,7 @@ pub fn train_dqn(
 }
 
 /// No shift at all: CA's neutral counterpart.
-struct Still;
+pub(crate) struct Still;
 
 impl crate::hallucination::ShiftAdversary for Still {
     fn shift(&self, at: &rollout::Moment<'_>, _rng: &mut Stream) -> Result<Array2<f32>> {

@@ -1,0 +1,123 @@
+//! The figures of a report.
+
+mod horizon;
+mod panels;
+mod training;
+mod variants;
+
+use super::Subject;
+use super::plot::Drawing;
+use super::text::escape;
+
+pub(super) const STYLE: &str = include_str!("../figure.css");
+
+/// Size of a figure that stands alone, but for its height, and of one of many panels.
+const WIDTH: f64 = 480.0;
+const PANEL: [f64; 2] = [230.0, 165.0];
+
+/// Dimensions with a panel of their own, at the most.
+const MOST_PANELS: usize = 16;
+
+/// Points of a line at the most.
+const MOST_POINTS: usize = 120;
+
+/// One drawing, or panels of the same kind.
+#[derive(Debug)]
+pub(super) struct Figure {
+    pub(super) name: &'static str,
+    pub(super) heading: &'static str,
+    pub(super) caption: String,
+    pub(super) drawings: Vec<Drawing>,
+}
+
+/// All figures for which there is evidence, in the report's order.
+pub(super) fn all(subject: &Subject<'_>) -> Vec<Figure> {
+    let figures = [
+        variants::bounds(subject),
+        variants::returns(subject),
+        horizon::bound(subject),
+        horizon::gap(subject),
+        horizon::costs(subject),
+        training::rounds(subject),
+        panels::reliability(subject),
+        panels::episodes(subject),
+        panels::uncertainty(subject),
+    ];
+    figures.into_iter().flatten().collect()
+}
+
+impl Figure {
+    /// An SVG file of its own, panels side by side.
+    pub(super) fn standalone(&self) -> String {
+        const COLUMNS: usize = 3;
+        const GAP: f64 = 16.0;
+        let (mut width, mut height): (f64, f64) = (0.0, 0.0);
+        let mut placed = String::new();
+        for (index, drawing) in self.drawings.iter().enumerate() {
+            let x = (index % COLUMNS) as f64 * (drawing.width + GAP) + GAP;
+            let y = (index / COLUMNS) as f64 * (drawing.height + GAP) + GAP;
+            (width, height) =
+                (width.max(x + drawing.width + GAP), height.max(y + drawing.height + GAP));
+            let place = format!(
+                "x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{}\"",
+                drawing.width, drawing.height
+            );
+            placed += &drawing.element(&place);
+        }
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+             width=\"{width}\" height=\"{height}\" class=\"figure\"><title>{}</title>\
+             <desc>{}</desc><style>{STYLE}</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>{placed}\
+             </svg>\n",
+            escape(self.heading),
+            escape(&self.caption)
+        )
+    }
+}
+
+/// Every n-th of many points, and the last.
+fn thinned<T: Copy>(points: &[T]) -> Vec<T> {
+    let stride = points.len().div_ceil(MOST_POINTS).max(1);
+    let last = points.len().saturating_sub(1);
+    let kept = |index: &usize| index.is_multiple_of(stride) || *index == last;
+    (0..points.len()).filter(kept).map(|index| points[index]).collect()
+}
+
+/// The `MOST_PANELS` indices with the largest scores, in their own order, and a sentence about the
+/// rest.
+fn most_telling(scores: &[f64], what: &str) -> (Vec<usize>, String) {
+    let mut indices: Vec<usize> = (0..scores.len()).collect();
+    if scores.len() <= MOST_PANELS {
+        return (indices, String::new());
+    }
+    indices.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+    indices.truncate(MOST_PANELS);
+    indices.sort_unstable();
+    let sentence =
+        format!(" Of {} dimensions the {MOST_PANELS} with {what} are shown.", scores.len());
+    (indices, sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_both_ends_and_its_limit() {
+        let points: Vec<usize> = (0..1001).collect();
+        let kept = thinned(&points);
+        assert!(kept.len() <= MOST_POINTS + 1);
+        assert_eq!((kept[0], kept[kept.len() - 1]), (0, 1000));
+        assert_eq!(thinned(&[1, 2, 3]), [1, 2, 3]);
+    }
+
+    #[test]
+    fn of_many_dimensions_the_most_telling_are_kept_in_order() {
+        let scores: Vec<f64> = (0..40).map(|i| f64::from(i * 7 % 40)).collect();
+        let (kept, sentence) = most_telling(&scores, "the largest score");
+        assert_eq!(kept.len(), MOST_PANELS);
+        assert!(kept.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(kept.iter().all(|&index| scores[index] >= 24.0));
+        assert!(sentence.contains("40 dimensions"));
+    }
+}

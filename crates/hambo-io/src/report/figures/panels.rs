@@ -1,0 +1,168 @@
+//! Small panels, one per output of the model.
+
+use hambo::calibration::LEVELS;
+
+use super::super::Subject;
+use super::super::plot::{Plot, range};
+use super::super::text::{fixed, percent, shortened};
+use super::{Figure, PANEL, most_telling, thinned};
+
+const MARGINS: [f64; 4] = [26.0, 14.0, 22.0, 38.0];
+
+/// A panel with its name above it.
+fn panel(name: &str, x: (f64, f64), y: (f64, f64)) -> Plot {
+    let mut plot = Plot::new(PANEL, MARGINS, x, y);
+    plot.text("strong", [0.0, 12.0], "start", &shortened(name, 32));
+    plot
+}
+
+/// Ticks without titles: panels of a kind share those, in the caption.
+fn axes(plot: &mut Plot, floor: f64) {
+    plot.y_axis("", 3);
+    plot.x_axis("", 3);
+    plot.level("axis", floor);
+}
+
+/// Reliability of the predicted quantiles, before and after calibration.
+pub(super) fn reliability(subject: &Subject<'_>) -> Option<Figure> {
+    let calibration = &subject.evaluation.calibration;
+    let (before, after) = (&calibration.frequencies_before, &calibration.frequencies_after);
+    let curve = |calibrated: bool, output: usize| -> Vec<(f64, f64)> {
+        let row = if calibrated { after.row(output) } else { before.row(output) };
+        LEVELS.into_iter().zip(row.to_vec()).collect()
+    };
+    let outputs = after.nrows().min(before.nrows()).min(subject.outputs.len());
+    let scores: Vec<f64> = (0..outputs)
+        .map(|output| {
+            let points = curve(true, output);
+            points.iter().map(|(level, found)| (level - found).powi(2)).sum()
+        })
+        .collect();
+    let (kept, rest) = most_telling(&scores, "the largest error");
+    let mut drawings = Vec::new();
+    for output in kept {
+        let name = &subject.outputs[output];
+        let mut plot = panel(name, (0.0, 1.0), (0.0, 1.0));
+        axes(&mut plot, 0.0);
+        plot.line("axis dashed", [(0.0, 0.0), (1.0, 1.0)]);
+        plot.line("soft", curve(false, output));
+        let after = curve(true, output);
+        plot.line("accent", after.iter().copied());
+        for (level, found) in after {
+            plot.dot("accent-fill", [plot.x.at(level), plot.y.at(found)], 2.5);
+        }
+        drawings.push(plot.finish(format!("Reliability of the predictions of {name}")));
+    }
+    let caption = format!(
+        "Share of {} held-out points (upwards) below each predicted quantile (to the right): the \
+         closer to the dashed diagonal, the better the model knows its error. Blue with dots: after \
+         calibration; grey: before.{rest}",
+        fixed(calibration.points as f64, 0)
+    );
+    let heading = "Does the model know its error?";
+    (!drawings.is_empty()).then_some(Figure { name: "reliability", heading, caption, drawings })
+}
+
+/// The worst hallucinated episodes over the range of the data.
+pub(super) fn episodes(subject: &Subject<'_>) -> Option<Figure> {
+    let shown = subject.shown()?;
+    let evaluation = subject.evaluation;
+    let longest = shown.worst.iter().map(|episode| episode.states.len()).max()?;
+    let excess = |dimension: usize| -> f64 {
+        let [low, high] = evaluation.data_range[dimension];
+        let values = shown.worst.iter().flat_map(|episode| &episode.states);
+        let values = values.filter_map(|state| state.get(dimension));
+        let beyond = values.map(|&value| (low - value).max(value - high)).fold(f32::MIN, f32::max);
+        f64::from(beyond / (high - low).max(f32::MIN_POSITIVE))
+    };
+    let scores: Vec<f64> = (0..evaluation.data_range.len()).map(excess).collect();
+    let (kept, rest) = most_telling(&scores, "the largest excursions");
+    let mut drawings = Vec::new();
+    for dimension in kept {
+        let name = &subject.outputs[dimension];
+        let [low, high] = evaluation.data_range[dimension].map(f64::from);
+        let value = |state: &Vec<f32>| state.get(dimension).map_or(f64::NAN, |&v| f64::from(v));
+        let visited = shown.worst.iter().flat_map(|episode| &episode.states).map(value);
+        let y = range(visited.chain([low, high]), 0.06);
+        let mut plot = panel(name, (0.0, longest as f64), y);
+        let (top, bottom) = (plot.y.at(high), plot.y.at(low));
+        let [_, right, _, left] = MARGINS;
+        plot.rectangle("band", [left, top, PANEL[0] - left - right, bottom - top]);
+        axes(&mut plot, y.0);
+        for (index, episode) in shown.worst.iter().enumerate().rev() {
+            let points: Vec<(f64, f64)> =
+                episode.states.iter().enumerate().map(|(t, s)| (t as f64, value(s))).collect();
+            plot.line(if index == 0 { "accent" } else { "soft thin" }, thinned(&points));
+        }
+        drawings.push(plot.finish(format!("{name} in the worst hallucinated episodes")));
+    }
+    let totals: Vec<String> =
+        shown.worst.iter().map(|episode| fixed(episode.total, subject.decimals)).collect();
+    let caption = format!(
+        "The {} worst of a few hundred episodes under {} over the steps, the worst as a thick blue line (returns \
+         {}). The shaded band is the range of the data.{rest}",
+        shown.worst.len(),
+        shown.name,
+        totals.join(", ")
+    );
+    let heading = "What the adversary does";
+    (!drawings.is_empty()).then_some(Figure { name: "episodes", heading, caption, drawings })
+}
+
+/// The model's uncertainty in the course of the episodes.
+pub(super) fn uncertainty(subject: &Subject<'_>) -> Option<Figure> {
+    let shown = subject.shown()?;
+    let largest = &subject.evaluation.calibration.largest_epistemic_std;
+    let curve = |variant: &hambo::VariantResult, output: usize| -> Vec<(f64, f64)> {
+        let checked = f64::from(largest[output]);
+        let relative = |std: Option<&f64>| match std {
+            Some(std) if checked > 0.0 => std / checked,
+            _ => f64::NAN,
+        };
+        let points: Vec<(f64, f64)> = variant
+            .evidence
+            .over_horizon
+            .iter()
+            .map(|point| (point.steps as f64, relative(point.epistemic_std.get(output))))
+            .collect();
+        thinned(&points)
+    };
+    let highest = |points: &[(f64, f64)]| range(points.iter().map(|&(_, y)| y), 0.0).1;
+    let curves: Vec<_> =
+        (0..largest.len().min(subject.outputs.len())).map(|output| curve(shown, output)).collect();
+    let scores: Vec<f64> = curves.iter().map(|curve| highest(curve)).collect();
+    let (kept, rest) = most_telling(&scores, "the largest uncertainty");
+    let end = subject.evaluation.horizon as f64;
+    let mut drawings = Vec::new();
+    for output in kept {
+        let name = &subject.outputs[output];
+        let neutral = subject.neutral.filter(|neutral| !std::ptr::eq(*neutral, shown));
+        let beside = neutral.map(|neutral| curve(neutral, output)).unwrap_or_default();
+        if !curves[output].iter().any(|(_, y)| y.is_finite()) {
+            continue;
+        }
+        let top = highest(&curves[output]).max(highest(&beside)).max(1.0);
+        let mut plot = panel(name, (0.0, end), (0.0, 1.12 * top));
+        axes(&mut plot, 0.0);
+        plot.line("threshold", [(0.0, 1.0), (end, 1.0)]);
+        plot.line("soft dashed", beside);
+        plot.line("accent", curves[output].iter().copied());
+        drawings.push(plot.finish(format!("Uncertainty of {name} over the horizon")));
+    }
+    let neutral = match subject.neutral {
+        Some(neutral) if !std::ptr::eq(neutral, shown) => {
+            format!("; grey, dashed: under {}", neutral.name)
+        }
+        _ => String::new(),
+    };
+    let caption = format!(
+        "Mean epistemic standard deviation over the steps, in units of the largest that calibration \
+         saw: above the dotted line nothing was checked. Blue: under {}{neutral}. In {} of all steps \
+         under {} some output lies above it.{rest}",
+        shown.name,
+        percent(shown.outside_data),
+        shown.name
+    );
+    let heading = "Where the model is unsure";
+    (!drawings.is_empty()).then_some(Figure { name: "uncertainty", heading, caption, drawings })
+}

@@ -1,0 +1,149 @@
+//! What a report says in plain words.
+
+use hambo::{StateLimits, Variant};
+
+use super::Subject;
+use super::text::{as_given, confidence, fixed, number, percent, rounded_down};
+use crate::verdict::Verdict;
+
+/// What a variant does, in three or four words.
+pub(super) fn of_variant(variant: Variant) -> &'static str {
+    match variant {
+        Variant::Ca => "adversary shifts states",
+        Variant::Da1 => "adversary picks members",
+        Variant::DaInf => "worst member throughout",
+        Variant::Ds => "neutral, total variance",
+        Variant::Ts1 => "neutral, member per step",
+        Variant::TsInf => "neutral, one member",
+    }
+}
+
+/// The verdict as one sentence.
+pub(super) fn of_verdict(subject: &Subject<'_>) -> String {
+    let evaluation = subject.evaluation;
+    let bound = evaluation.lower_bound.map(|bound| rounded_down(bound, subject.decimals));
+    let threshold = subject.options.threshold.map(as_given).unwrap_or_default();
+    let steps = evaluation.horizon;
+    match (&subject.verdict, bound) {
+        (_, None) => "Only neutral variants ran. They estimate the return, but bound nothing: run \
+                      at least one of CA, DA1 and DAinf."
+            .into(),
+        (Verdict::Certified, Some(bound)) => format!(
+            "Over {steps} steps the policy’s expected return is at least {bound}, and so reaches \
+             the threshold of {threshold}{}.",
+            if evaluation.constraints.is_empty() { "" } else { "; every constraint holds" }
+        ),
+        (Verdict::NotCertified, Some(bound)) => {
+            let unproven: Vec<&str> = evaluation
+                .constraints
+                .iter()
+                .filter(|c| !c.lower_bound.is_none_or(|bound| bound >= 0.0))
+                .map(|c| c.name.as_str())
+                .collect();
+            let reaches = evaluation.lower_bound >= subject.options.threshold;
+            match reaches {
+                true => format!(
+                    "The return is at least {bound}, but the data does not prove that the policy \
+                     keeps this constraint: {}.",
+                    unproven.join(", ")
+                ),
+                false => format!(
+                    "The data does not prove that the policy’s return reaches {threshold}: over \
+                     {steps} steps the bound is {bound}. That is no proof that the policy is bad."
+                ),
+            }
+        }
+        (Verdict::Inconclusive { doubts }, Some(bound)) => format!(
+            "The bound of {bound} reaches the threshold of {threshold}, but {} it may be too high: \
+             see the doubts below.",
+            match doubts.len() {
+                0 => "not everything was bounded, and".to_owned(),
+                1 => "there is a reason why".to_owned(),
+                n => format!("there are {n} reasons why"),
+            }
+        ),
+        (Verdict::NoThreshold, Some(bound)) => {
+            format!("Over {steps} steps the policy’s expected return is at least {bound}.")
+        }
+    }
+}
+
+/// What holds with which probability.
+pub(super) fn of_confidence(subject: &Subject<'_>) -> String {
+    let evaluation = subject.evaluation;
+    let covers = &evaluation.delta_covers;
+    format!("Confidence {}. It covers {covers}.", confidence(evaluation.delta))
+}
+
+/// Everything that is taken for granted, each with what would break it.
+pub(super) fn assumptions(subject: &Subject<'_>) -> Vec<String> {
+    let evaluation = subject.evaluation;
+    let settings = &evaluation.settings;
+    let mut said = vec![
+        "The system behaves as it did when the data was logged: same machine, same environment, same \
+         meaning of every number."
+            .to_owned(),
+        "The next state depends on the present state and action only. What the state leaves out, the \
+         model takes for noise."
+            .into(),
+    ];
+    said.push(match &evaluation.guarantee {
+        Some(_) => "Every output of the system is a function of its kernel’s space with the norm \
+                    that is stated, and its noise is Gaussian. If so, the confidence region holds \
+                    the truth."
+            .into(),
+        None => format!(
+            "Where the hallucinated episodes go, the spread of the {} members, calibrated on {} \
+             points that they were not fitted on, is as large as their error. Nothing proves this; \
+             calibration and the share of steps outside the data are the evidence.",
+            evaluation.members,
+            fixed(evaluation.calibration.points as f64, 0)
+        ),
+    });
+    said.push(
+        "The trained adversaries come close to the worst case that the model allows. A stronger one \
+         could only lower the bound; the learning curves show whether more training still did."
+            .into(),
+    );
+    if let Some(estimate) = evaluation.variants.first().map(|variant| variant.estimate) {
+        said.push(match estimate.independent < settings.episodes {
+            true => format!(
+                "Future episodes start like the {} logged starts, which the error counts as a \
+                 sample of so many.",
+                fixed(estimate.independent as f64, 0)
+            ),
+            false => "Future episodes start as the task’s initial states say.".into(),
+        });
+    }
+    said.push(match subject.outputs.len() > evaluation.data_range.len() {
+        true => {
+            "The reward was learned from the data, with an uncertainty of its own; the ends of \
+                 episodes are as the task states them."
+                .into()
+        }
+        false => "The reward and the ends of episodes are exactly as the task states them.".into(),
+    });
+    said.push(match evaluation.state_limits {
+        StateLimits::Task => {
+            "No state ever lies outside the limits that the task declares: hallucinated states are \
+             moved back into them."
+                .into()
+        }
+        StateLimits::Data { widened } => format!(
+            "No state ever lies outside the data’s range widened by {} of its width on both sides: \
+             hallucinated states are moved back into it.",
+            percent(f64::from(widened))
+        ),
+    });
+    if settings.beta != 1.0 {
+        said.push(format!(
+            "The adversary’s confidence box was scaled by β = {}, which {} caution.",
+            number(f64::from(settings.beta)),
+            if settings.beta < 1.0 { "takes away" } else { "adds" }
+        ));
+    }
+    if !settings.noise {
+        said.push("The system’s own noise does not matter: rollouts drew none.".into());
+    }
+    said
+}
