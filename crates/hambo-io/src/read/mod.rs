@@ -1,7 +1,7 @@
 //! Logged data from files, recognised by their content.
 //!
-//! Every format is read as rows ([`Source`]), piece by piece; one assembler makes episodes of them, for
-//! a dataset in memory ([`open`]) as for a [`store`](crate::store) of data larger than memory.
+//! Every format is read as rows (`Source`), piece by piece; one assembler makes episodes of them, for
+//! a dataset in memory ([`open`]) as for a [`store`] of data larger than memory.
 
 mod arrow;
 mod csv;
