@@ -22,6 +22,7 @@ const MAX_POINTS: usize = 100_000;
 
 /// How many temperatures to choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TemperatureKind {
     /// One per output, as in the paper.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::adversary::{AdversarySettings, Game, Played, Trained, train_dqn, train_sac};
 use crate::bound::{Estimate, paired_difference};
+use crate::checkpoints::{Checkpoints, Finding, Forgetful};
 use crate::dynamics::Confidence;
 use crate::error::{Error, Result};
 use crate::evaluation::{
@@ -26,6 +27,7 @@ use crate::task::{Policy, Reward, Task};
 
 /// How a policy is evaluated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct EvaluationSettings {
     /// If empty, those that suit the model: CA and DS, and for an ensemble DA1 and DAinf.
@@ -120,6 +122,20 @@ pub fn evaluate(
     seed: Seed,
     observer: &dyn Observer,
 ) -> Result<Evaluation> {
+    let checkpoints = &Forgetful(observer);
+    evaluate_resumable(model, policy, task, constraints, settings, seed, checkpoints)
+}
+
+/// [`evaluate()`] that goes on where an earlier one was interrupted, and finds the same to the bit.
+pub fn evaluate_resumable(
+    model: &Model,
+    policy: &dyn Policy,
+    task: &Task,
+    constraints: &[Constraint],
+    settings: &EvaluationSettings,
+    seed: Seed,
+    checkpoints: &dyn Checkpoints,
+) -> Result<Evaluation> {
     settings.validate()?;
     task.validate()?;
     if let Some(bounds) = &task.state_bounds {
@@ -141,7 +157,7 @@ pub fn evaluate(
     let (dynamics, noise) = (&*model.dynamics, settings.noise);
     let game = Game { dynamics, radius: &radius, noise, task, bounds: Some(bounds), policy };
     let attack = |name: &str, game: Game<'_>, timings: &mut BTreeMap<String, f64>| {
-        Attack { name, game, model, settings, delta, seed, observer }.run(timings)
+        Attack { name, game, model, settings, delta, seed, checkpoints }.run(timings)
     };
 
     let mut timings = BTreeMap::new();
@@ -255,7 +271,7 @@ struct Attack<'a> {
     /// The Monte Carlo limit's part of it.
     delta: f64,
     seed: Seed,
-    observer: &'a dyn Observer,
+    checkpoints: &'a dyn Checkpoints,
 }
 
 /// What an attack found.
@@ -271,11 +287,10 @@ impl Attack<'_> {
         let suitable = Variant::suitable(self.game.dynamics.members());
         let asked = &self.settings.variants;
         for &variant in if asked.is_empty() { &suitable } else { asked } {
-            let start = Instant::now();
-            let (result, played) = self.variant(variant)?;
-            timings.insert(format!("{}: {variant}", self.name), start.elapsed().as_secs_f64());
-            returns.insert(variant.to_string(), played.returns);
-            variants.push(result);
+            let found = self.finding(variant)?;
+            timings.insert(format!("{}: {variant}", self.name), found.seconds);
+            returns.insert(variant.to_string(), found.returns);
+            variants.push(found.result);
         }
         let mut warnings: Vec<Warning> =
             variants.iter().flat_map(|result| self.doubts(result)).collect();
@@ -299,16 +314,33 @@ impl Attack<'_> {
         Ok(Found { variants, warnings })
     }
 
+    /// What the variant finds, or found before an interruption.
+    fn finding(&self, variant: Variant) -> Result<Finding> {
+        let failed = |source| {
+            let objective = self.name.to_owned();
+            Error::Checkpoint { objective, variant, source }
+        };
+        if let Some(found) = self.checkpoints.recall(self.name, variant).map_err(failed)? {
+            return Ok(found);
+        }
+        let start = Instant::now();
+        let (result, played) = self.variant(variant)?;
+        let seconds = start.elapsed().as_secs_f64();
+        let found = Finding { result, returns: played.returns, seconds };
+        self.checkpoints.keep(self.name, variant, &found).map_err(failed)?;
+        Ok(found)
+    }
+
     fn variant(&self, variant: Variant) -> Result<(VariantResult, Played)> {
         match variant {
             Variant::Ca => self.best_attempt(variant, |seed| {
                 let settings = &self.settings.adversary;
-                let trained = train_sac(&self.game, settings, seed, self.observer)?;
+                let trained = train_sac(&self.game, settings, seed, self.checkpoints)?;
                 self.judge(variant, trained.choice(), Some(&trained))
             }),
             Variant::Da1 => self.best_attempt(variant, |seed| {
                 let settings = &self.settings.adversary;
-                let trained = train_dqn(&self.game, settings, seed, self.observer)?;
+                let trained = train_dqn(&self.game, settings, seed, self.checkpoints)?;
                 self.judge(variant, trained.choice(), Some(&trained))
             }),
             Variant::DaInf => self.committed(),
@@ -401,7 +433,7 @@ impl Attack<'_> {
 
     fn report(&self, stage: &'static str, step: &Step<'_>) -> Result<()> {
         let event = crate::Event { stage, step: step.time, of: step.horizon, metric: None };
-        crate::progress::report(self.observer, &event)
+        crate::progress::report(self.checkpoints, &event)
     }
 
     fn doubts(&self, result: &VariantResult) -> Vec<Warning> {

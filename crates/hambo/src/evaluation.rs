@@ -15,6 +15,7 @@ use crate::guarantee::Guarantee;
 
 /// A way of using the model; see [`hallucination`](crate::hallucination).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
     /// Continuous adversary: shifts every next state within the calibrated confidence box.

@@ -60,6 +60,7 @@ pub mod rng;
 pub mod rollout;
 pub mod task;
 
+mod checkpoints;
 mod error;
 mod evaluate;
 mod evaluation;
@@ -68,10 +69,11 @@ mod guarantee;
 mod model;
 
 pub use calibration::Calibration;
+pub use checkpoints::{Checkpoints, Finding};
 pub use dataset::Dataset;
 pub use dynamics::{Dynamics, Prediction};
 pub use error::{BoxError, Error, Result};
-pub use evaluate::{Constraint, EvaluationSettings, evaluate};
+pub use evaluate::{Constraint, EvaluationSettings, evaluate, evaluate_resumable};
 pub use evaluation::{
     ConstraintResult, Evaluation, StateLimits, Trajectory, Variant, VariantResult, Warning,
 };

@@ -17,6 +17,7 @@ use crate::task::StateBounds;
 
 /// How a model is made of data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelSettings {
     pub ensemble: EnsembleSettings,

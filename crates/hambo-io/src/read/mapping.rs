@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 ///
 /// A name stands for a column of that name, of any width, or for the columns `name_0`, `name_1`, ….
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Mapping {
     pub state: Vec<String>,

@@ -32,6 +32,7 @@ use training::train;
 
 /// How an adversary is trained. Defaults are the paper's where it has them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct AdversarySettings {
     /// Widths of the hidden layers of actor and critics.

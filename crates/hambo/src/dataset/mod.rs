@@ -236,6 +236,7 @@ impl Batch {
 
 /// What a model learns to predict about the next state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
     /// `s' - s`: where the model knows nothing, the state moves as it does on average.

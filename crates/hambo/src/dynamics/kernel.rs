@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 /// The shape of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum KernelKind {
     Linear,
@@ -29,6 +30,7 @@ pub enum KernelKind {
 
 /// A kernel with its hyper-parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Kernel {
     pub kind: KernelKind,
     /// Factor on the whole kernel; greater than zero.

@@ -9,6 +9,7 @@ use crate::nn::{Tensor, array, mix};
 ///
 /// Departure: the authors' code divides by `2 ℓ²`; this is the paper's form.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum SteinKernel {
     /// The paper's `ℓ = 10`.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where networks are trained and evaluated, chosen at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Device {
     #[default]

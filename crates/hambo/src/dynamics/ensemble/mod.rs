@@ -26,6 +26,7 @@ const MIN_STD: f64 = 1e-4;
 
 /// How an ensemble is fitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct EnsembleSettings {
     /// Networks, K; at least one.

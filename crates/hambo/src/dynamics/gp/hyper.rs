@@ -29,6 +29,7 @@ const MEMORY: usize = 8;
 
 /// A kernel and a noise level, in standardised units.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hyperparameters {
     pub kernel: Kernel,
     /// σ²; not negative.

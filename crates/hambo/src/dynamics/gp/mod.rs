@@ -26,6 +26,7 @@ pub const MAX_ROWS: usize = 5_000;
 
 /// How Gaussian processes are fitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct GpSettings {
     pub kernel: KernelKind,

@@ -1,0 +1,338 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
+use hambo::Variant;
+
+const ABOUT: &str = "From logs alone, how well will this policy do at the very least?";
+
+const LONG_ABOUT: &str = "\
+From logs alone, how well will this policy do at the very least?
+
+Give logged transitions, and a policy as an ONNX file. hambo learns the dynamics
+with their uncertainty, lets an adversary steer it against the policy, and
+reports a lower bound on the policy's return.
+
+Start with `hambo demo`; then, on your own logs, `hambo inspect DATA` and
+`hambo init DATA`.";
+
+pub const EXIT_CODES: &str = "\
+Exit codes:
+    0  done; for `certify`: CERTIFIED, the bound reaches the threshold
+    1  internal failure (a full disk, a training that diverges)
+    2  bad usage or input; the message says what to change
+    3  `certify`: NOT CERTIFIED, the data does not prove it
+    4  `certify`: INCONCLUSIVE, a warning makes the bound untrustworthy
+  130  interrupted";
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// One call of the command.
+#[derive(Debug, Parser)]
+#[command(name = "hambo", version, about = ABOUT, long_about = LONG_ABOUT, styles = STYLES)]
+#[command(after_help = EXIT_CODES, max_term_width = 80)]
+pub struct Invocation {
+    #[command(subcommand)]
+    pub command: Command,
+
+    #[command(flatten)]
+    pub look: Look,
+
+    /// The words of the call, to store with a run.
+    #[arg(skip)]
+    pub words: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Look {
+    /// Print the result in one line, without progress and notes
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+
+    /// Print without colours; also by the environment variable NO_COLOR
+    #[arg(long, global = true)]
+    pub no_color: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Tell the whole story on a pendulum in about a minute: data, fit, bound, report
+    Demo(Demo),
+    /// Say what is in logs, and what is wrong with them
+    Inspect(Inspect),
+    /// Write a commented hambo.toml, filled from the data
+    Init(Init),
+    /// Fit and calibrate a model of the dynamics
+    Fit(Fit),
+    /// Bound the return of a policy from below
+    #[command(after_help = EXIT_CODES)]
+    Evaluate(Evaluate),
+    /// Bound the return, and say whether it reaches a threshold
+    #[command(after_help = EXIT_CODES)]
+    Certify(Certify),
+    /// Bound many policies on one model, and rank them by their bounds
+    Rank(Rank),
+    /// Draw the report of a finished run again
+    Report(Report),
+    /// About hambo.toml
+    #[command(subcommand)]
+    Config(Config),
+    /// Print completions for a shell
+    Completions { shell: Shell },
+    /// Print the manual page
+    Man {
+        /// Write the pages of all commands to this directory instead
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// New directory for everything that the demo makes
+    #[arg(long, value_name = "DIR", default_value = "hambo-demo")]
+    pub out: PathBuf,
+}
+
+/// Where settings come from: the file, then `--set`, then the other flags.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Settings")]
+pub struct Settings {
+    /// File with settings [default: hambo.toml, if there is one]
+    #[arg(long, value_name = "F")]
+    pub config: Option<PathBuf>,
+
+    /// Change one setting, such as evaluation.adversary.max_rounds=50; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+
+    /// Seed of all randomness
+    #[arg(long)]
+    pub seed: Option<u32>,
+
+    /// Print the settings that would be used as TOML, and stop
+    #[arg(long)]
+    pub show_config: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// Log: a file, a directory, a pattern such as 'logs/*.parquet', or a Minari dataset's id
+    pub data: PathBuf,
+
+    /// Write what was found as JSON
+    #[arg(long, value_name = "F")]
+    pub json: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub struct Init {
+    /// Log to fill the file from
+    pub data: Option<PathBuf>,
+
+    /// File to write; `-` prints it
+    #[arg(long, value_name = "F", default_value = "hambo.toml")]
+    pub out: PathBuf,
+
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub force: bool,
+
+    /// Column mapping, such as --set 'data.state=["x","v"]'; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Fit {
+    /// Log: a file, a directory, a pattern such as 'logs/*.parquet', or a Minari dataset's id
+    pub data: PathBuf,
+
+    /// New directory for the model
+    #[arg(long, value_name = "MODEL")]
+    pub out: PathBuf,
+
+    /// Fit Gaussian processes in place of the ensemble (up to 5,000 transitions)
+    #[arg(long)]
+    pub gp: bool,
+
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub struct Evaluate {
+    /// Policy as an ONNX file: states in, actions out
+    #[arg(long, value_name = "P.onnx")]
+    pub policy: PathBuf,
+
+    #[command(flatten)]
+    pub on: On,
+
+    #[command(flatten)]
+    pub bound: Bound,
+
+    #[command(flatten)]
+    pub into: Into,
+
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub struct Certify {
+    /// The return that the policy must reach
+    #[arg(long, value_name = "J0", allow_negative_numbers = true)]
+    pub threshold: f64,
+
+    #[command(flatten)]
+    pub evaluate: Evaluate,
+}
+
+/// The model, or the data to fit one to.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct On {
+    /// Log to fit a model to first; in place of --model
+    pub data: Option<PathBuf>,
+
+    /// Model that `hambo fit` has written
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Bound {
+    /// Steps per episode [default: task.horizon of hambo.toml]
+    #[arg(long, value_name = "T")]
+    pub horizon: Option<usize>,
+
+    /// Variants to play: ca, da1, dainf (bounds); ds, ts1, tsinf (neutral)
+    /// [default: those that suit the model]
+    #[arg(long, value_delimiter = ',', value_name = "V,...", value_parser = variant)]
+    pub variants: Vec<Variant>,
+
+    /// Probability with which the bound may fail [default: 0.05]
+    #[arg(long)]
+    pub delta: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+pub struct Into {
+    /// Keep the run in this directory, for `hambo report` and for --resume
+    #[arg(long, value_name = "RUN")]
+    pub out: Option<PathBuf>,
+
+    /// Go on with the run in --out if it was interrupted; the result is the same to the bit
+    #[arg(long, requires = "out")]
+    pub resume: bool,
+
+    /// Write the result as JSON; `-` prints it in place of the text
+    #[arg(long, value_name = "F")]
+    pub json: Option<PathBuf>,
+
+    /// Write a report that stands alone as HTML
+    #[arg(long, value_name = "F.html")]
+    pub report: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Rank {
+    /// Model that `hambo fit` has written
+    #[arg(long, value_name = "MODEL")]
+    pub model: PathBuf,
+
+    /// Policies as ONNX files
+    #[arg(long, value_name = "P.onnx", num_args = 1.., required = true)]
+    pub policies: Vec<PathBuf>,
+
+    /// True returns to compare with, as CSV with the columns `policy` and `return`
+    #[arg(long = "true", value_name = "RETURNS.csv")]
+    pub truth: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub bound: Bound,
+
+    /// Keep one run per policy in this directory, for `hambo report` and for --resume
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Go on with the runs in --out that were interrupted
+    #[arg(long, requires = "out")]
+    pub resume: bool,
+
+    /// Write the ranking as JSON
+    #[arg(long, value_name = "F")]
+    pub json: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub struct Report {
+    /// Directory that `evaluate` or `certify` has written with --out
+    pub run: PathBuf,
+
+    /// File to write
+    #[arg(long, value_name = "F.html")]
+    pub out: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Config {
+    /// Print the JSON Schema of hambo.toml
+    Schema,
+}
+
+fn variant(name: &str) -> Result<Variant, String> {
+    use Variant::{Ca, Da1, DaInf, Ds, Ts1, TsInf};
+    let all = [Ca, Da1, DaInf, Ds, Ts1, TsInf];
+    let found = all.into_iter().find(|variant| variant.to_string().eq_ignore_ascii_case(name));
+    found.ok_or_else(|| "the variants are ca, da1, dainf, ds, ts1 and tsinf".into())
+}
+
+impl Invocation {
+    /// Reads the command line; help and mistakes end the process here.
+    pub fn read() -> Self {
+        let words: Vec<String> =
+            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        // Help and mistakes are printed before anything is parsed.
+        let plain = words.iter().any(|word| word == "--no-color");
+        let color = if plain { ColorChoice::Never } else { ColorChoice::Auto };
+        let matches = Self::command().color(color).get_matches();
+        let mut invocation = Self::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+        if invocation.look.no_color {
+            anstream::ColorChoice::Never.write_global();
+        }
+        invocation.words = words;
+        invocation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_do_not_contradict_each_other() {
+        Invocation::command().debug_assert();
+    }
+
+    #[test]
+    fn variants_go_by_their_names_in_any_case() {
+        assert_eq!(variant("CA"), Ok(Variant::Ca));
+        assert_eq!(variant("dainf"), Ok(Variant::DaInf));
+        assert!(variant("da2").is_err());
+    }
+}

@@ -1,0 +1,35 @@
+//! `hambo fit`: data in, a calibrated model out.
+
+use hambo::dynamics::gp::GpSettings;
+
+use crate::args::Fit;
+use crate::config::Loaded;
+use crate::failure::{Exit, Failure, Result};
+use crate::progress::Progress;
+use crate::source::{self, Source};
+use crate::{describe, screen};
+
+pub fn run(args: &Fit, quiet: bool, progress: &Progress) -> Result<Exit> {
+    let mut loaded = Loaded::of(&args.settings)?;
+    if args.gp {
+        let learn_reward = loaded.config.model.ensemble.learn_reward;
+        let default = GpSettings { learn_reward, ..GpSettings::default() };
+        loaded.config.model.gp.get_or_insert(default);
+    }
+    if args.settings.show_config {
+        return super::show_config(&loaded.config);
+    }
+    loaded.config.model.validate()?;
+    if args.out.exists() {
+        let message =
+            format!("{} exists already; remove it, or choose another --out", args.out.display());
+        return Err(Failure::input(message));
+    }
+    let dataset = source::read(&args.data, &loaded, progress)?;
+    let source = Source::fit(&dataset, &args.data, &loaded.config, progress)?;
+    source.save(&args.out)?;
+    let mut text = if quiet { String::new() } else { describe::model(&source) };
+    text += &format!("model written to {}\n", args.out.display());
+    screen::print(&text)?;
+    Ok(Exit::Done)
+}

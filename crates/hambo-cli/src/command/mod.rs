@@ -1,0 +1,74 @@
+//! One file per command.
+
+mod demo;
+mod evaluate;
+mod fit;
+mod init;
+mod inspect;
+mod rank;
+mod report;
+
+use clap::CommandFactory;
+
+use crate::args::{Command, Config, Invocation};
+use crate::config;
+use crate::failure::{Exit, Failure, Result};
+use crate::progress::Progress;
+use crate::screen;
+
+pub fn run(invocation: &Invocation) -> Result<Exit> {
+    let quiet = invocation.look.quiet;
+    let progress = &Progress::new(quiet);
+    match &invocation.command {
+        Command::Demo(args) => demo::run(args, quiet, progress),
+        Command::Inspect(args) => inspect::run(args, quiet, progress),
+        Command::Init(args) => init::run(args, progress),
+        Command::Fit(args) => fit::run(args, quiet, progress),
+        Command::Evaluate(args) => {
+            let call = evaluate::Call { args, threshold: None, words: &invocation.words };
+            evaluate::run(&call, quiet, progress)
+        }
+        Command::Certify(args) => {
+            let threshold = Some(args.threshold);
+            let call = evaluate::Call { args: &args.evaluate, threshold, words: &invocation.words };
+            evaluate::run(&call, quiet, progress)
+        }
+        Command::Rank(args) => rank::run(args, &invocation.words, quiet, progress),
+        Command::Report(args) => report::run(args, progress),
+        Command::Config(Config::Schema) => print_schema(),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Invocation::command(), "hambo", &mut script);
+            screen::print(&String::from_utf8_lossy(&script))?;
+            Ok(Exit::Done)
+        }
+        Command::Man { out: Some(out) } => {
+            let failed = |error| Failure::io(out, "write the manual to it", &error);
+            std::fs::create_dir_all(out).map_err(failed)?;
+            clap_mangen::generate_to(Invocation::command(), out).map_err(failed)?;
+            Ok(Exit::Done)
+        }
+        Command::Man { out: None } => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Invocation::command())
+                .render(&mut page)
+                .map_err(|error| Failure::Internal(format!("the manual page: {error}")))?;
+            screen::print(&String::from_utf8_lossy(&page))?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn print_schema() -> Result<Exit> {
+    let schema = schemars::schema_for!(config::Config);
+    let text = serde_json::to_string_pretty(&schema)
+        .map_err(|error| Failure::Internal(format!("the schema: {error}")))?;
+    screen::print(&format!("{text}\n"))?;
+    Ok(Exit::Done)
+}
+
+/// Prints the settings that would be used.
+fn show_config(config: &config::Config) -> Result<Exit> {
+    screen::print(&config.to_toml()?)?;
+    Ok(Exit::Done)
+}

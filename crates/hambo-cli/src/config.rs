@@ -1,0 +1,292 @@
+//! `hambo.toml`: every setting, with its default, and how flags change them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use hambo::{EvaluationSettings, ModelSettings};
+use hambo_io::read::Mapping;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::args::Settings;
+use crate::failure::{Failure, Result};
+
+/// The file that is read when none is named.
+pub const FILE: &str = "hambo.toml";
+
+/// Settings of the `hambo` command.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Seed of all randomness: the same seed gives the same bound.
+    pub seed: u32,
+    /// Which columns of a log hold what. A name stands for a column of any width, or for the columns
+    /// `name_0`, `name_1`, and so on. What is left out is found by the names that libraries use.
+    pub data: Mapping,
+    /// What a return is made of.
+    pub task: TaskSettings,
+    /// Named expressions, or ONNX files, whose mean over an episode must not be negative, such as
+    /// `slow = "5 - abs(speed)"`. Each is bounded from below as the return is.
+    pub constraints: BTreeMap<String, String>,
+    /// How a model is made of data.
+    pub model: ModelSettings,
+    /// How a policy is evaluated.
+    pub evaluation: EvaluationSettings,
+}
+
+/// Where a return comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TaskSettings {
+    /// Steps per episode.
+    pub horizon: Option<usize>,
+    /// Weight of a reward relative to the one before it, in (0, 1]; 1 means none.
+    pub discount: f32,
+    /// An expression over the columns, such as `-(x^2) - 0.1*next_v^2`; an ONNX file; or a built-in
+    /// task: `pendulum`, `point_env`, `point_safety`. If it is left out, it is learned from the data.
+    pub reward: Option<String>,
+    /// An expression that is true where an episode ends, such as `z < 0.7 || abs(angle) > 0.2`, or an
+    /// ONNX file. If it is left out, episodes last to the horizon.
+    pub termination: Option<String>,
+    /// Where episodes start: `"data"`, where the logged ones did; a CSV file whose columns are the
+    /// state's, as a sample of the starts; a list of states, as all the starts there are; or a
+    /// built-in task.
+    pub initial_states: Starts,
+    /// What every state obeys. If it is left out, states stay in the data's range, widened by
+    /// `model.range_widening`.
+    pub state_bounds: Option<Bounds>,
+}
+
+impl Default for TaskSettings {
+    fn default() -> Self {
+        Self {
+            horizon: None,
+            discount: 1.0,
+            reward: None,
+            termination: None,
+            initial_states: Starts::default(),
+            state_bounds: None,
+        }
+    }
+}
+
+/// Where episodes start.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Starts {
+    /// `data`, a built-in task, or a CSV file.
+    From(String),
+    /// All the states there are.
+    List(Vec<Vec<f32>>),
+}
+
+impl Default for Starts {
+    fn default() -> Self {
+        Self::From("data".into())
+    }
+}
+
+/// Limits of the state, column by column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bounds {
+    /// One number per state column; `-inf` for none.
+    pub low: Vec<f32>,
+    /// One number per state column; `inf` for none.
+    pub high: Vec<f32>,
+    /// Pairs of columns that are an angle's cosine and sine, by name.
+    #[serde(default)]
+    pub angles: Vec<[String; 2]>,
+}
+
+/// Settings, and where they came from.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    pub config: Config,
+    /// Paths in the settings are relative to this.
+    pub base: PathBuf,
+}
+
+impl Loaded {
+    /// Reads the file, if there is one, and applies `--set` and `--seed`.
+    pub fn of(settings: &Settings) -> Result<Self> {
+        let found = || Path::new(FILE).is_file().then(|| PathBuf::from(FILE));
+        let file = settings.config.clone().or_else(found);
+        let mut config = match &file {
+            Some(file) => read(file)?,
+            None => Config::default(),
+        };
+        config = change(config, &settings.set)?;
+        config.seed = settings.seed.unwrap_or(config.seed);
+        // A task that does not know its reward needs a model that does.
+        if config.task.reward.is_none() {
+            config.model.ensemble.learn_reward = true;
+            config.model.gp.iter_mut().for_each(|gp| gp.learn_reward = true);
+        }
+        let base = file.as_deref().and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
+        Ok(Self { config, base })
+    }
+
+    /// A path of the settings, from where the command runs.
+    pub fn path(&self, named: &str) -> PathBuf {
+        self.base.join(named)
+    }
+}
+
+impl Config {
+    pub fn to_toml(&self) -> Result<String> {
+        toml::to_string(self)
+            .map_err(|error| Failure::Internal(format!("the settings cannot be written: {error}")))
+    }
+}
+
+fn read(file: &Path) -> Result<Config> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::io(file, "read the settings", &error))?;
+    toml::from_str(&text).map_err(|error| {
+        let advice = suggestion(error.message());
+        Failure::input(format!("{}: {}{advice}", file.display(), error.to_string().trim_end()))
+    })
+}
+
+/// Applies `key=value` pairs, whose keys are dotted and whose values are TOML or else text.
+pub fn change(config: Config, pairs: &[String]) -> Result<Config> {
+    let mut config = config;
+    for pair in pairs {
+        let wrong = |message: String| Failure::input(format!("--set {pair}: {message}"));
+        let (key, value) = pair
+            .split_once('=')
+            .ok_or_else(|| wrong("expected KEY=VALUE, such as evaluation.delta=0.1".into()))?;
+        let value = value.trim();
+        let parsed = toml::from_str::<Table>(&format!("value = {value}"));
+        let value = parsed.ok().and_then(|mut table| table.remove("value"));
+        let value = value.unwrap_or_else(|| Value::String(pair[key.len() + 1..].trim().into()));
+        let mut table = Table::try_from(&config).map_err(|error| wrong(error.to_string()))?;
+        let keys: Vec<&str> = key.trim().split('.').collect();
+        insert(&mut table, &keys, value).map_err(wrong)?;
+        config = table.try_into().map_err(|e: toml::de::Error| {
+            wrong(format!("{}{}", e.message(), suggestion(e.message())))
+        })?;
+    }
+    Ok(config)
+}
+
+fn insert(table: &mut Table, keys: &[&str], value: Value) -> Result<(), String> {
+    match keys {
+        [] => Ok(()),
+        [last] => {
+            table.insert((*last).into(), value);
+            Ok(())
+        }
+        [first, rest @ ..] => {
+            let inner = table.entry(*first).or_insert_with(|| Value::Table(Table::new()));
+            match inner {
+                Value::Table(inner) => insert(inner, rest, value),
+                _ => Err(format!("`{first}` is no section, so it has no `{}`", rest.join("."))),
+            }
+        }
+    }
+}
+
+/// The nearest of the names that an error message says were expected.
+fn suggestion(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let is_unknown = message.contains("unknown field") || message.contains("unknown variant");
+    let Some(unknown) = quoted.next().filter(|_| is_unknown) else { return String::new() };
+    let score = |name: &&str| (1000.0 * strsim::jaro_winkler(unknown, name)) as u64;
+    match quoted.max_by_key(score).filter(|name| score(name) > 700) {
+        Some(nearest) => format!("\ndid you mean `{nearest}`?"),
+        None => String::new(),
+    }
+}
+
+/// What differs between two settings, key by key.
+pub fn differences(before: &str, now: &str) -> Vec<String> {
+    let flat = |text: &str| {
+        let mut flat = BTreeMap::new();
+        let table = toml::from_str::<Table>(text).unwrap_or_default();
+        flatten("", &Value::Table(table), &mut flat);
+        flat
+    };
+    let (before, now) = (flat(before), flat(now));
+    let keys: std::collections::BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+    let shown = |value: Option<&String>| value.cloned().unwrap_or("not set".into());
+    keys.into_iter()
+        .filter(|key| before.get(*key) != now.get(*key))
+        .map(|key| format!("`{key}` was {}, is {}", shown(before.get(key)), shown(now.get(key))))
+        .collect()
+}
+
+fn flatten(prefix: &str, value: &Value, into: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Table(table) => {
+            for (key, value) in table {
+                let dot = if prefix.is_empty() { "" } else { "." };
+                flatten(&format!("{prefix}{dot}{key}"), value, into);
+            }
+        }
+        other => {
+            into.insert(prefix.into(), other.to_string());
+        }
+    }
+}
+
+/// Settings as JSON, in which infinite limits are text.
+pub fn json(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Float(number) => match serde_json::Number::from_f64(*number) {
+            Some(number) => number.into(),
+            None => value.to_string().into(),
+        },
+        Value::Integer(number) => (*number).into(),
+        Value::Boolean(truth) => (*truth).into(),
+        Value::String(text) => text.clone().into(),
+        Value::Datetime(date) => date.to_string().into(),
+        Value::Array(values) => values.iter().map(json).collect(),
+        Value::Table(table) => {
+            table.iter().map(|(key, value)| (key.clone(), json(value))).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_survive_being_written_and_read() {
+        let text = Config::default().to_toml().unwrap();
+        assert_eq!(toml::from_str::<Config>(&text).unwrap(), Config::default());
+        assert_eq!(toml::from_str::<Config>("").unwrap(), Config::default());
+    }
+
+    #[test]
+    fn a_setting_can_be_changed_by_its_dotted_name() {
+        let pairs = [
+            "evaluation.adversary.max_rounds=7",
+            "task.reward=-x^2",
+            "task.state_bounds={low=[-inf],high=[1]}",
+        ];
+        let pairs: Vec<String> = pairs.iter().map(|pair| pair.to_string()).collect();
+        let config = change(Config::default(), &pairs).unwrap();
+        assert_eq!(config.evaluation.adversary.max_rounds, 7);
+        assert_eq!(config.task.reward.as_deref(), Some("-x^2"));
+        assert_eq!(config.task.state_bounds.unwrap().low, [f32::NEG_INFINITY]);
+    }
+
+    #[test]
+    fn a_misspelt_setting_is_refused_with_the_nearest_name() {
+        let error = change(Config::default(), &["evaluation.detla=0.1".into()]).unwrap_err();
+        assert!(error.to_string().contains("did you mean `delta`?"), "{error}");
+        let error = change(Config::default(), &["evaluation.delta.x=1".into()]).unwrap_err();
+        assert!(error.to_string().contains("no section"), "{error}");
+    }
+
+    #[test]
+    fn differences_name_the_settings_that_changed() {
+        let now = Config { seed: 3, ..Config::default() };
+        let found = differences(&Config::default().to_toml().unwrap(), &now.to_toml().unwrap());
+        assert_eq!(found, ["`seed` was 0, is 3"]);
+    }
+}

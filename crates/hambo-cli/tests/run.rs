@@ -1,0 +1,224 @@
+//! Runs that are killed, interrupted or cut short by a full disk.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// A place of its own with the fixture's files in it.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = tempfile::tempdir().expect("a place to work");
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture");
+        for file in ["logs.csv", "policy.onnx", "linear.onnx", "hambo.toml"] {
+            fs::copy(fixture.join(file), place.path().join(file)).expect("a copy");
+        }
+        Self(place)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hambo"));
+        command.current_dir(self.0.path()).args(arguments.split(' ')).env("NO_COLOR", "1");
+        command
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        self.command(arguments).output().expect("the command runs")
+    }
+
+    fn start(&self, arguments: &str) -> Child {
+        let mut command = self.command(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
+    }
+
+    fn result(&self, run: &str) -> Value {
+        let text = fs::read(self.path(run).join("result.json")).expect("a result");
+        let mut result: Value = serde_json::from_slice(&text).expect("JSON");
+        assert!(result["timings"].take().is_object());
+        result
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn assert_done(output: &Output) {
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+}
+
+fn wait_for(what: impl Fn() -> bool, child: &mut Child) {
+    let begun = Instant::now();
+    while !what() {
+        assert!(
+            child.try_wait().expect("a child").is_none(),
+            "the command ended before it could be stopped"
+        );
+        assert!(begun.elapsed() < Duration::from_secs(120), "nothing happened");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Long enough to be killed in the middle of every stage.
+const EVALUATE: &str = "evaluate logs.csv --policy policy.onnx --variants ca,da1,dainf,ds \
+     --set evaluation.adversary.max_rounds=6 --set evaluation.adversary.gradient_steps=40 \
+     --set model.ensemble.max_steps=300 --set constraints.slow=9-abs(speed)";
+
+#[test]
+fn a_killed_run_that_is_resumed_finds_the_same_to_the_bit() {
+    let place = Place::new();
+    assert_done(&place.run(&format!("{EVALUATE} --out whole")));
+    let stages =
+        |run: &str| fs::read_dir(place.path(run).join("stages")).map_or(0, Iterator::count);
+    // Killed during the fit, then after each of some stages.
+    let mut child = place.start(&format!("{EVALUATE} --out killed"));
+    wait_for(|| place.path("killed").join("run.json").exists(), &mut child);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!place.path("killed/model").exists(), "it was killed too late to be a test");
+    for kept in [0, 1, 3] {
+        let mut child = place.start(&format!("{EVALUATE} --out killed --resume"));
+        let fitted = || place.path("killed/model").exists() && stages("killed") >= kept;
+        wait_for(fitted, &mut child);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert!(!place.path("killed/evaluation.json").exists(), "it was killed too late to be a test");
+    assert_done(&place.run(&format!("{EVALUATE} --out killed --resume")));
+    assert_eq!(place.result("killed"), place.result("whole"));
+    // A finished run is only read.
+    let again = place.run(&format!("{EVALUATE} --out killed --resume"));
+    assert_done(&again);
+    assert_eq!(place.result("killed"), place.result("whole"));
+}
+
+#[test]
+fn a_resumed_run_with_other_settings_is_refused() {
+    let place = Place::new();
+    let evaluate = "evaluate logs.csv --policy policy.onnx --out run";
+    assert_done(&place.run(evaluate));
+    let output = place.run(&format!("{evaluate} --resume --delta 0.2"));
+    assert_eq!(output.status.code(), Some(2));
+    let message = text(&output.stderr).replace("\n  ", " ");
+    assert!(message.contains("`evaluation.delta` was 0.05, is 0.2"), "{message}");
+    let output = place.run("evaluate logs.csv --policy linear.onnx --out run --resume");
+    assert!(text(&output.stderr).contains("another policy"), "{}", text(&output.stderr));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_says_how_to_go_on_and_ends_with_130() {
+    let place = Place::new();
+    let long = EVALUATE.replace("max_rounds=6", "max_rounds=1000");
+    let mut child = place.start(&format!("{long} --out run"));
+    wait_for(|| place.path("run/model").exists(), &mut child);
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(text(&output.stderr).contains("--resume"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn the_document_has_the_promised_fields() {
+    let place = Place::new();
+    let output = place.run(
+        "certify logs.csv --policy policy.onnx --variants ca,dainf,ds --threshold -1000000 \
+         --json result.json --report report.html",
+    );
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    let result: Value =
+        serde_json::from_slice(&fs::read(place.path("result.json")).unwrap()).unwrap();
+    assert_eq!(result["schema"], 1);
+    assert_eq!(result["verdict"], "inconclusive");
+    assert_eq!(result["threshold"], -1e6);
+    assert_eq!(result["delta"], 0.05);
+    assert_eq!(result["seed"], 0);
+    assert_eq!(result["dataset"]["rows"], 240);
+    assert_eq!(result["dataset"]["episodes"], 12);
+    assert_eq!(result["dataset"]["fingerprint"].as_str().unwrap().len(), 64);
+    assert_eq!(result["settings"]["task"]["horizon"], 5);
+    assert_eq!(result["variants"].as_array().unwrap().len(), 3);
+    let ca = &result["variants"][0];
+    assert_eq!(
+        (&ca["name"], &ca["converged"], &ca["rounds"]),
+        (&"ca".into(), &false.into(), &2.into())
+    );
+    for field in ["estimate", "std_error", "lower_bound"] {
+        assert!(ca[field].is_f64(), "{field}");
+    }
+    let bounds =
+        result["variants"].as_array().unwrap().iter().filter(|v| v["conservative"] == true);
+    let least = bounds.map(|v| v["lower_bound"].as_f64().unwrap()).fold(f64::INFINITY, f64::min);
+    assert_eq!(result["lower_bound"], least);
+    for field in ["constraints", "calibration", "outside_data", "timings", "version"] {
+        assert!(!result[field].is_null(), "{field}");
+    }
+    let warnings = result["warnings"].as_array().unwrap();
+    assert!(warnings.iter().any(|w| w["code"] == "not_converged" && w["help"].is_string()));
+    let page = fs::read_to_string(place.path("report.html")).unwrap();
+    assert!(page.contains("INCONCLUSIVE"));
+}
+
+#[test]
+fn output_that_is_no_terminal_holds_no_control_codes() {
+    let place = Place::new();
+    let mut command = place.command("certify logs.csv --policy policy.onnx --threshold 0");
+    let output = command.env_remove("NO_COLOR").output().unwrap();
+    let all = [output.stdout, output.stderr].concat();
+    assert!(!all.is_empty() && !all.contains(&0x1b), "{}", text(&all));
+}
+
+#[test]
+fn a_full_disk_ends_in_a_message_and_leaves_what_was_there() {
+    let place = Place::new();
+    assert_done(&place.run("fit logs.csv --out model"));
+    let large = "evaluate --model model --policy policy.onnx --set evaluation.episodes=2000";
+    let evaluate = &format!("{large} --out run");
+    // A process that may write no file larger than 8 KiB stands in for a full disk.
+    let hambo = env!("CARGO_BIN_EXE_hambo");
+    let script = format!("trap '' XFSZ; ulimit -f 16; exec {hambo} {evaluate}");
+    let mut limited = Command::new("sh");
+    let output = limited.current_dir(place.0.path()).args(["-c", &script]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let message = text(&output.stderr).replace("\n  ", " ");
+    assert!(message.contains("make room") && message.contains("--resume"), "{message}");
+    let left: Vec<_> = fs::read_dir(place.path("run/stages")).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert_done(&place.run(&format!("{evaluate} --resume")));
+    assert_done(&place.run(&format!("{large} --out whole")));
+    assert_eq!(place.result("run"), place.result("whole"));
+}
+
+#[test]
+fn settings_written_by_init_work_and_settings_are_shown_as_they_would_be_used() {
+    let place = Place::new();
+    fs::remove_file(place.path("hambo.toml")).unwrap();
+    let mapping = r#"data.state=["cos","sin","speed"]"#;
+    let mut command = place.command("init logs.csv --set data.action=[\"torque\"] --set");
+    assert_done(&command.arg(mapping).output().unwrap());
+    let shown = place.run("fit logs.csv --out model --seed 7 --show-config");
+    assert_done(&shown);
+    let shown = text(&shown.stdout);
+    // Without next states the last row of every episode is dropped.
+    assert!(shown.contains("seed = 7") && shown.contains("horizon = 19"), "{shown}");
+    assert!(shown.contains("learn_reward = true"), "{shown}");
+    assert!(!place.path("model").exists());
+}
+
+#[test]
+fn the_schema_completions_and_manual_are_printed() {
+    let place = Place::new();
+    let schema: Value = serde_json::from_slice(&place.run("config schema").stdout).unwrap();
+    assert!(schema["properties"]["evaluation"].is_object());
+    assert!(text(&place.run("completions bash").stdout).contains("certify"));
+    assert!(text(&place.run("man").stdout).contains(".TH hambo 1"));
+}
