@@ -5,7 +5,7 @@ default:
     @just --list
 
 # Everything that must pass.
-check: fmt clippy test doctest docs deny typos
+check: fmt clippy test doctest docs deny typos python
 
 # Formatting.
 fmt:
@@ -64,3 +64,50 @@ study-gp-convergence *arguments:
 # Fuzzes every reader and loader of hambo-io for some seconds each; needs `cargo install cargo-fuzz`.
 fuzz seconds="600":
     bash crates/hambo-io/fuzz/run {{seconds}}
+
+# The Python package on the library that the tests have built: lints, tests, types.
+python:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    cargo build --quiet --workspace --all-targets
+    [ -e target/python ] || python3 -m venv target/python
+    bin="$PWD/target/python/bin"
+    "$bin/pip" install --quiet mypy numpy pytest ruff
+    rm -rf target/python-package && mkdir target/python-package
+    cp -r python/hambo target/python-package/
+    cp target/debug/lib_native.so target/python-package/hambo/_native.abi3.so
+    "$bin/ruff" check python && "$bin/ruff" format --check python
+    # From elsewhere: in `python` the folder `hambo` would be taken for the built package.
+    cd target
+    export PYTHONPATH="$PWD/python-package" MYPYPATH="$PWD/python-package"
+    "$bin/pytest" --config-file ../python/pyproject.toml ../python/tests
+    "$bin/mypy" --config-file ../python/pyproject.toml ../python/tests ../python/examples
+
+# The Python package as users get it: a wheel in a new virtual environment, its tests, and its types.
+python-test:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    python3 -m venv --clear target/python-test
+    bin="$PWD/target/python-test/bin"
+    "$bin/pip" install --quiet 'maturin>=1.16,<2' mypy numpy pytest ruff
+    rm -rf target/wheels
+    (cd python && "$bin/maturin" build --quiet --profile dev)
+    "$bin/pip" install --quiet --force-reinstall --no-deps target/wheels/hambo-*.whl
+    "$bin/ruff" check python && "$bin/ruff" format --check python
+    # From elsewhere: in `python` the folder `hambo` would be taken for the installed package.
+    cd target
+    "$bin/pytest" --config-file ../python/pyproject.toml ../python/tests
+    "$bin/mypy" --config-file ../python/pyproject.toml ../python/tests ../python/examples
+    "$bin/stubtest" --mypy-config-file ../python/pyproject.toml hambo._native
+
+# The Python package with real objects of other packages, in an environment that has them (torch alone takes gigabytes).
+python-third-parties environment="target/python-third-parties":
+    #!/usr/bin/env bash
+    set -euo pipefail
+    if [ ! -e {{environment}} ]; then
+        python3 -m venv {{environment}}
+        {{environment}}/bin/pip install --quiet pytest gymnasium minari[hdf5,arrow] stable-baselines3 d3rlpy polars pyarrow duckdb onnx matplotlib
+    fi
+    {{environment}}/bin/pip install --quiet --force-reinstall --no-deps target/wheels/hambo-*.whl
+    bin="$(realpath {{environment}}/bin)"
+    cd target && "$bin/pytest" --config-file ../python/pyproject.toml ../python/tests/test_third_parties.py -rs

@@ -26,6 +26,8 @@ pub enum Format {
     Parquet,
     ArrowIpc,
     ArrowStream,
+    /// Another library's memory.
+    ArrowTable,
     Csv,
     Npz,
     /// Our own, of data larger than memory.
@@ -41,6 +43,7 @@ impl fmt::Display for Format {
             Self::Parquet => "Parquet",
             Self::ArrowIpc => "Arrow IPC file",
             Self::ArrowStream => "Arrow IPC stream",
+            Self::ArrowTable => "Arrow table",
             Self::Csv => "CSV",
             Self::Npz => "NPZ",
             Self::Store => "hambo store",

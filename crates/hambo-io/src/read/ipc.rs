@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader, read_footer_length};
 use arrow_ipc::{MessageHeader, root_as_footer, root_as_message};
+use arrow_schema::SchemaRef;
 
 use super::arrow;
 use super::limit::{check_claim, file_size};
@@ -52,9 +53,15 @@ impl IpcTable {
         let reader = StreamReader::try_new(BufReader::new(file), None).map_err(error)?;
         let schema = reader.schema();
         let batches: Vec<RecordBatch> = reader.collect::<Result<_, _>>().map_err(error)?;
-        let columns = arrow::columns(&schema, |index| {
-            Ok(batches.first().map(|batch| batch.column(index).clone()))
-        })?;
+        Self::in_memory(path, &schema, batches)
+    }
+
+    /// Batches that somebody else made; `path` is what messages call them.
+    pub fn in_memory(path: &Path, schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<Self> {
+        // A list's width is seen in its first row, which an empty batch does not have.
+        let first = batches.iter().find(|batch| batch.num_rows() > 0);
+        let columns =
+            arrow::columns(schema, |index| Ok(first.map(|batch| batch.column(index).clone())))?;
         let rows: Vec<u64> = batches.iter().map(|batch| batch.num_rows() as u64).collect();
         let (path, first_rows) = (path.to_owned(), starts(&rows));
         Ok(Self { path, columns, first_rows, batches: Batches::InMemory(batches) })

@@ -20,6 +20,8 @@ mod table;
 
 use std::path::{Path, PathBuf};
 
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use hambo::Dataset;
 use hambo::dataset::{ColumnNames, FlatColumns, Transition};
 use rayon::prelude::*;
@@ -32,7 +34,9 @@ use crate::error::{Error, Result};
 use crate::store;
 use episodes::Assembler;
 pub(crate) use episodes::Sink;
-use rows::Source;
+use ipc::IpcTable;
+use rows::{MappedTable, Source};
+use table::Table;
 
 /// A dataset, and how it was read.
 #[derive(Debug)]
@@ -49,11 +53,21 @@ pub fn open(source: impl AsRef<Path>, mapping: &Mapping) -> Result<Opened> {
         let (dataset, format, notes) = (store::open(path)?, Format::Store, Vec::new());
         return Ok(Opened { dataset, format, notes });
     }
-    let log = Log::open(path, mapping)?;
-    let mut memory = Memory::default();
-    let notes = log.read(&mut memory)?;
-    let dataset = memory.into_dataset(&log)?;
-    Ok(Opened { dataset, format: log.format, notes })
+    Log::open(path, mapping)?.into_memory()
+}
+
+/// Reads a table that another library holds. Messages call it `name`.
+pub fn table(
+    name: &str,
+    schema: &SchemaRef,
+    batches: Vec<RecordBatch>,
+    mapping: &Mapping,
+) -> Result<Opened> {
+    let path = Path::new(name);
+    let table = IpcTable::in_memory(path, schema, batches)?;
+    let plan = mapping.resolve(path, table.columns())?;
+    let source = Box::new(MappedTable::new(Box::new(table), plan));
+    Log::of_sources(path, Format::ArrowTable, vec![source])?.into_memory()
 }
 
 /// One log, possibly in several files.
@@ -71,6 +85,10 @@ pub(crate) struct Log {
 impl Log {
     pub fn open(path: &Path, mapping: &Mapping) -> Result<Self> {
         let (format, sources) = detect::sources(path, mapping)?;
+        Self::of_sources(path, format, sources)
+    }
+
+    fn of_sources(path: &Path, format: Format, sources: Vec<Box<dyn Source>>) -> Result<Self> {
         let first = sources.first().ok_or_else(|| Error::Data {
             path: path.to_owned(),
             source: hambo::dataset::DatasetError::Empty,
@@ -91,6 +109,13 @@ impl Log {
         let knows_terminations = sources.iter().all(|source| source.knows_terminations());
         let path = path.to_owned();
         Ok(Self { path, format, state_dim, action_dim, names, knows_terminations, sources })
+    }
+
+    fn into_memory(self) -> Result<Opened> {
+        let mut memory = Memory::default();
+        let notes = self.read(&mut memory)?;
+        let dataset = memory.into_dataset(&self)?;
+        Ok(Opened { dataset, format: self.format, notes })
     }
 
     /// Hands all transitions to `sink`, in order. Pieces are read ahead by all threads.

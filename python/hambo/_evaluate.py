@@ -1,0 +1,204 @@
+"""Evaluations and rankings."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._evaluation import Evaluation, Ranking
+from ._functions import Policy, TransitionFunction, policy_function, start_function, transition_function
+from ._model import Model
+from ._progress import ProgressOption, reporter
+from ._settings import Adversary, Fixed, StateBounds
+from .errors import SettingError
+from .tasks import TaskName
+
+__all__ = ["evaluate", "rank"]
+
+_log = logging.getLogger("hambo")
+
+InitialStates: TypeAlias = "npt.ArrayLike | Fixed | Callable[[np.random.Generator, int], Any] | None"
+"""A sample ``[count, d_s]``, all there are, a function of a generator and a count, or the data's own."""
+
+
+def evaluate(
+    model: Model,
+    policy: Policy,
+    *,
+    horizon: int,
+    delta: float = 0.05,
+    reward: TransitionFunction | None = None,
+    termination: TransitionFunction | None = None,
+    initial_states: InitialStates = None,
+    constraints: Mapping[str, TransitionFunction] | None = None,
+    discount: float = 1.0,
+    state_bounds: StateBounds | TaskName | None = None,
+    variants: Sequence[str] = (),
+    beta: float = 1.0,
+    noise: bool = True,
+    episodes: int = 10_000,
+    attempts: int = 1,
+    adversary: Adversary | None = None,
+    weak_calibration: float = 0.01,
+    outside_data: float = 0.05,
+    deterministic: bool = True,
+    seed: int = 0,
+    progress: ProgressOption = None,
+) -> Evaluation:
+    """Bound a policy's expected return from below.
+
+    Parameters
+    ----------
+    model
+        What `fit` made of the data.
+    policy
+        A callable ``observations[batch, d_s] -> actions[batch, d_a]``, a Stable-Baselines3 model, a d3rlpy
+        algo, a torch module, or the path of an ONNX file. It is called once per step for all episodes.
+    horizon
+        Steps per episode.
+    delta
+        Probability with which the bound may fail. What it covers is said in the result.
+    reward
+        A callable ``(states, actions, next_states) -> [batch]``, an expression over the data's columns
+        such as ``"-(theta^2) - 0.1 * speed^2"``, the path of an ONNX file, or the name of a built-in
+        task. Without it the reward that the model learned from the data is used.
+    termination
+        The same, true where a transition ends the episode. Without it episodes go on to the horizon,
+        and there is a warning if logged ones ended earlier.
+    initial_states
+        An array ``[count, d_s]`` that is a sample of where episodes start, `Fixed` for states that are
+        all there are, or a callable ``(rng, count) -> [count, d_s]``. Without it the first states of the
+        data's episodes are used.
+    constraints
+        Functions as for `reward`, by name, whose mean over the steps should not be negative; each is
+        bounded, too.
+    discount
+        Weight of a reward relative to the one before it, in (0, 1].
+    state_bounds
+        What every state obeys, or the name of a built-in task. Without it hallucinated states stay in
+        the range of the data, widened as the model says.
+    variants
+        Of CA, DA1, DAinf, DS, TS1 and TSinf; by default those that suit the model. The smallest bound of
+        CA, DA1 and DAinf counts.
+    beta
+        Factor on the confidence box of CA.
+    noise
+        Whether rollouts draw aleatoric noise.
+    episodes
+        Fresh episodes behind each estimate.
+    attempts
+        Adversaries trained from scratch per learned variant; the lowest bound counts.
+    adversary
+        How they are trained.
+    weak_calibration, outside_data
+        A calibration error, and a share of steps outside the data, above which there is a warning.
+    deterministic
+        Ask policies with `predict` for their best action instead of a random one.
+    seed
+        The same seed gives the same result, on any number of threads, if the policy does its part.
+    progress
+        As for `fit`.
+
+    Returns
+    -------
+    Evaluation
+        The bound, the evidence and the doubts.
+    """
+    if not isinstance(model, Model):
+        raise SettingError(f"the model is a `{type(model).__name__}`; give what `hambo.fit` returns")
+    plan = {
+        "horizon": _count(horizon, "horizon"),
+        "discount": discount,
+        "state_bounds": _bounds(state_bounds),
+        "settings": {
+            "variants": [_variant(name) for name in variants],
+            "delta": _finite(delta, "delta"),
+            "beta": _finite(beta, "beta"),
+            "noise": noise,
+            "episodes": _count(episodes, "episodes"),
+            "attempts": _count(attempts, "attempts"),
+            "adversary": (adversary or Adversary())._document(),
+            "weak_calibration": weak_calibration,
+            "outside_data": outside_data,
+        },
+    }
+    parts = {name: transition_function(part, f"constraint `{name}`") for name, part in (constraints or {}).items()}
+    with reporter(progress) as report:
+        text = _native.evaluate(
+            model._inner,
+            policy_function(policy, model.action_dim, deterministic),
+            json.dumps(plan),
+            seed,
+            reward=None if reward is None else transition_function(reward, "reward"),
+            termination=None if termination is None else transition_function(termination, "termination"),
+            starts=_starts(initial_states),
+            constraints=list(parts.items()),
+            progress=report,
+        )
+    found = Evaluation._of(text)
+    _log.info("%s", found._headline())
+    for warning in found.warnings:
+        _log.warning("%s", warning)
+    return found
+
+
+def rank(model: Model, policies: Mapping[str, Policy], *, horizon: int, seed: int = 0, **options: Any) -> Ranking:
+    """Evaluate several policies on the same random numbers, and sort them by their lower bounds.
+
+    Parameters
+    ----------
+    model
+        What `fit` made of the data.
+    policies
+        Policies by name, each as for `evaluate`.
+    horizon, seed, options
+        As for `evaluate`.
+    """
+    if not policies:
+        raise SettingError("there are no policies to rank; give at least one")
+    found = {}
+    for name, policy in policies.items():
+        _log.info("evaluating %s", name)
+        found[name] = evaluate(model, policy, horizon=horizon, seed=seed, **options)
+    return Ranking(found)
+
+
+def _starts(given: InitialStates) -> Any:
+    if given is None:
+        return None
+    if callable(given):
+        return start_function(given)
+    kind, states = ("fixed", given.states) if isinstance(given, Fixed) else ("observed", given)
+    rows = np.require(states, np.float32, ["C", "A"])
+    if rows.ndim != 2:
+        raise SettingError(f"`initial_states` has shape {rows.shape}; give [count, d_s]")
+    return kind, rows
+
+
+def _bounds(given: StateBounds | TaskName | None) -> dict[str, Any] | None:
+    if isinstance(given, StateBounds):
+        return {"own": given._document()}
+    return None if given is None else {"task": given}
+
+
+def _variant(name: str) -> str:
+    return str(name).lower()
+
+
+def _count(value: int, name: str) -> int:
+    if value < 0 or int(value) != value:
+        raise SettingError(f"setting `{name}` is {value}; expected a whole number, not negative")
+    return int(value)
+
+
+def _finite(value: float, name: str) -> float:
+    if not math.isfinite(value):
+        raise SettingError(f"setting `{name}` is {value}; expected a finite number")
+    return float(value)

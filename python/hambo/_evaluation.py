@@ -1,0 +1,440 @@
+"""Results: the bound, and every doubt about it."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from . import _native
+from ._functions import Array
+from .errors import SettingError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "ConstraintResult",
+    "Estimate",
+    "Evaluation",
+    "EvaluationWarning",
+    "Ranking",
+    "Trajectory",
+    "VariantResult",
+]
+
+_NAMES = {"ca": "CA", "da1": "DA1", "dainf": "DAinf", "ds": "DS", "ts1": "TS1", "tsinf": "TSinf"}
+_CONSERVATIVE = {"CA", "DA1", "DAinf"}
+
+Verdict = Literal["certified", "not certified", "inconclusive", "no threshold"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """A mean of sampled returns, with its standard error."""
+
+    mean: float
+    std_error: float
+    independent: int
+    """Independent observations behind the standard error: episodes, or clusters of episodes."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Trajectory:
+    """The states of one episode."""
+
+    total: float
+    """Its return."""
+    states: Array
+    """``[steps, d_s]``"""
+
+
+@dataclasses.dataclass(frozen=True)
+class VariantResult:
+    """What one variant found about the return or about a constraint."""
+
+    name: str
+    """CA, DA1, DAinf, or one of the neutral DS, TS1, TSinf."""
+    estimate: Estimate
+    """Mean return under this variant, on fresh rollouts."""
+    lower_bound: float
+    """Its one-sided Monte Carlo limit. Of a neutral variant it bounds the neutral estimate only."""
+    members: tuple[Estimate, ...]
+    """For DAinf: each member's estimate."""
+    converged: bool | None
+    """For learned adversaries: whether the last rounds no longer improved."""
+    outside_data: float
+    """Share of steps that are less certain than every calibration point."""
+    worst: tuple[Trajectory, ...]
+    """The episodes with the lowest returns among the first few hundred, worst first."""
+
+    @property
+    def is_conservative(self) -> bool:
+        """Whether its return is meant as a lower bound. The others are neutral estimates."""
+        return self.name in _CONSERVATIVE
+
+    @classmethod
+    def _of(cls, document: Mapping[str, Any]) -> VariantResult:
+        return cls(
+            name=_NAMES.get(document["name"], document["name"]),
+            estimate=Estimate(**document["estimate"]),
+            lower_bound=document["lower_bound"],
+            members=tuple(Estimate(**member) for member in document["members"]),
+            converged=document["converged"],
+            outside_data=document["outside_data"],
+            worst=tuple(
+                Trajectory(episode["total"], np.array(episode["states"], dtype=np.float32))
+                for episode in document["worst"]
+            ),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class ConstraintResult:
+    """What was found about one constraint: a bound on its mean over the steps."""
+
+    name: str
+    lower_bound: float | None
+    variants: tuple[VariantResult, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class EvaluationWarning:
+    """A reason to doubt a bound."""
+
+    code: str
+    """A short name for programs, such as ``"not_converged"``."""
+    message: str
+    help: str
+    """What to try next."""
+    details: Mapping[str, Any]
+    """The numbers in the message."""
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.help}"
+
+
+class Evaluation:
+    """What `evaluate` found. Everything in it can be had as JSON, and be made of it again."""
+
+    __slots__ = ("_document",)
+    _document: dict[str, Any]
+
+    def __init__(self) -> None:
+        raise TypeError("evaluations are made by hambo.evaluate and Evaluation.from_json")
+
+    @classmethod
+    def _of(cls, text: str) -> Evaluation:
+        self = object.__new__(cls)
+        self._document = json.loads(text)
+        return self
+
+    @classmethod
+    def from_json(cls, text: str) -> Evaluation:
+        """Read what `to_json`, the ``hambo`` command or the Rust library wrote."""
+        return cls._of(_native.check_evaluation(text))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Evaluation:
+        """Read a JSON file."""
+        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Everything, as JSON."""
+        return json.dumps(self._document, indent=indent)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a JSON file."""
+        Path(path).write_text(self.to_json(indent=2), encoding="utf-8")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain values."""
+        return copy.deepcopy(self._document)
+
+    @property
+    def lower_bound(self) -> float | None:
+        """The smallest bound of the conservative variants; None if only neutral ones ran."""
+        bound: float | None = self._document["lower_bound"]
+        return bound
+
+    @property
+    def delta(self) -> float:
+        """Probability with which the bound may fail."""
+        return float(self._document["delta"])
+
+    @property
+    def delta_covers(self) -> str:
+        """What `delta` is the probability of, in plain words."""
+        return str(self._document["delta_covers"])
+
+    @property
+    def variants(self) -> dict[str, VariantResult]:
+        """What every variant found, by its name."""
+        found = [VariantResult._of(variant) for variant in self._document["variants"]]
+        return {variant.name: variant for variant in found}
+
+    @property
+    def neutral(self) -> VariantResult | None:
+        """The first neutral variant: what the model expects if nobody is against it."""
+        return next((v for v in self.variants.values() if not v.is_conservative), None)
+
+    @property
+    def constraints(self) -> dict[str, ConstraintResult]:
+        """What was found about every constraint, by its name."""
+        return {
+            constraint["name"]: ConstraintResult(
+                constraint["name"],
+                constraint["lower_bound"],
+                tuple(VariantResult._of(variant) for variant in constraint["variants"]),
+            )
+            for constraint in self._document["constraints"]
+        }
+
+    @property
+    def warnings(self) -> list[EvaluationWarning]:
+        """Every reason to doubt the bound."""
+        documents = self._document["warnings"]
+        texts = _native.warning_texts(json.dumps(documents))
+        return [
+            EvaluationWarning(
+                document["code"],
+                message,
+                advice,
+                {key: value for key, value in document.items() if key != "code"},
+            )
+            for document, (message, advice) in zip(documents, texts, strict=True)
+        ]
+
+    @property
+    def calibration(self) -> dict[str, Any]:
+        """The model's calibration."""
+        return dict(self._document["calibration"])
+
+    @property
+    def guarantee(self) -> dict[str, Any] | None:
+        """What is proven, for a model about which anything is."""
+        guarantee: dict[str, Any] | None = self._document["guarantee"]
+        return guarantee
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Which data the model was made of."""
+        return dict(self._document["data"])
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How it was evaluated."""
+        return dict(self._document["settings"])
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+        return int(self._document["seed"])
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds per stage."""
+        return dict(self._document["timings"])
+
+    def verdict(self, threshold: float) -> Verdict:
+        """What the bound says about the return that the policy should reach.
+
+        ``"certified"`` needs bounds that are high enough and no doubt that one of them is too high;
+        ``"inconclusive"`` has such a doubt. ``"not certified"`` is no proof of the opposite.
+        """
+        return _native.verdict(self.to_json(), threshold)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str = "Evaluation",
+        policy: str | None = None,
+        data: str | None = None,
+        threshold: float | None = None,
+        state_names: list[str] | None = None,
+    ) -> None:
+        """Write one HTML page that stands alone: the decision first, then its evidence.
+
+        Parameters
+        ----------
+        path
+            The file, which is overwritten.
+        title
+            The page's title.
+        policy, data
+            What they are called.
+        threshold
+            The return that the policy should reach.
+        state_names
+            Names of the state columns.
+        """
+        from datetime import date
+
+        page = _native.report_html(
+            self.to_json(),
+            title=title,
+            policy=policy,
+            data=data,
+            date=date.today().isoformat(),
+            threshold=threshold,
+            state_names=state_names or [],
+        )
+        Path(path).write_text(page, encoding="utf-8")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw every variant's mean and bound with matplotlib, and return the axes."""
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise SettingError("plots need matplotlib: `pip install matplotlib`") from None
+        if ax is None:
+            ax = plt.subplots(figsize=(6, 0.6 * len(self.variants) + 1.2))[1]
+        for row, variant in enumerate(self.variants.values()):
+            colour = "tab:red" if variant.is_conservative else "tab:grey"
+            ax.plot([variant.lower_bound, variant.estimate.mean], [row, row], color=colour, lw=3)
+            ax.plot(variant.estimate.mean, row, "o", color=colour)
+            ax.plot(variant.lower_bound, row, "|", color=colour, ms=14, mew=2)
+        if self.lower_bound is not None:
+            ax.axvline(self.lower_bound, color="black", lw=1, ls="--", label="lower bound")
+            ax.legend()
+        ax.set_yticks(range(len(self.variants)), list(self.variants))
+        ax.invert_yaxis()
+        ax.set_xlabel("return")
+        return ax
+
+    def _headline(self) -> str:
+        if self.lower_bound is None:
+            return "No bound: only neutral variants ran"
+        return f"The return is at least {self.lower_bound:.6g} (delta {self.delta:g})"
+
+    def _rows(self) -> list[tuple[str, str, str, str, str]]:
+        rows = [("variant", "bound", "mean", "converged", "outside data")]
+        for variant in self.variants.values():
+            estimate = variant.estimate
+            converged = {None: "", True: "yes", False: "no"}[variant.converged]
+            rows.append(
+                (
+                    variant.name,
+                    f"{variant.lower_bound:.6g}" if variant.is_conservative else "neutral",
+                    f"{estimate.mean:.6g} ± {estimate.std_error:.2g}",
+                    converged,
+                    f"{variant.outside_data:.1%}",
+                )
+            )
+        return rows
+
+    def __repr__(self) -> str:
+        lines = [self._headline(), f"delta covers {self.delta_covers}", "", *_aligned(self._rows())]
+        for constraint in self.constraints.values():
+            lines.append(f"constraint {constraint.name}: at least {constraint.lower_bound}")
+        for warning in self.warnings:
+            lines += ["", f"warning: {warning.message}", f"  {warning.help}"]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        warnings = "".join(f"<li>{_escaped(w.message)}; <em>{_escaped(w.help)}</em></li>" for w in self.warnings)
+        constraints = "".join(f"<p>{_escaped(c.name)}: at least {c.lower_bound}</p>" for c in self.constraints.values())
+        return (
+            f"<p><strong>{_escaped(self._headline())}</strong><br>"
+            f"delta covers {_escaped(self.delta_covers)}</p>{_html_table(self._rows())}{constraints}"
+            + (f"<ul>{warnings}</ul>" if warnings else "")
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Evaluation) and self._document == other._document
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Evaluation._of, (self.to_json(),)
+
+    def __copy__(self) -> Evaluation:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Evaluation:
+        return Evaluation._of(self.to_json())
+
+
+class Ranking(Mapping[str, Evaluation]):
+    """Evaluations of several policies, the highest lower bound first.
+
+    A mapping from names to evaluations, in the order of the ranking.
+    """
+
+    __slots__ = ("_evaluations",)
+
+    def __init__(self, evaluations: Mapping[str, Evaluation]) -> None:
+        def bound(item: tuple[str, Evaluation]) -> float:
+            found = item[1].lower_bound
+            return float("-inf") if found is None else found
+
+        self._evaluations = dict(sorted(evaluations.items(), key=bound, reverse=True))
+
+    def __getitem__(self, name: str) -> Evaluation:
+        return self._evaluations[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._evaluations)
+
+    def __len__(self) -> int:
+        return len(self._evaluations)
+
+    @property
+    def best(self) -> str:
+        """The name of the policy with the highest lower bound."""
+        return next(iter(self._evaluations))
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Everything, as JSON."""
+        documents = {name: found._document for name, found in self._evaluations.items()}
+        return json.dumps(documents, indent=indent)
+
+    @classmethod
+    def from_json(cls, text: str) -> Ranking:
+        """Read what `to_json` wrote."""
+        documents: dict[str, Any] = json.loads(text)
+        return cls({name: Evaluation.from_json(json.dumps(found)) for name, found in documents.items()})
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        rows = [("policy", "lower bound", "neutral", "warnings")]
+        for name, found in self._evaluations.items():
+            neutral = found.neutral
+            rows.append(
+                (
+                    name,
+                    "none" if found.lower_bound is None else f"{found.lower_bound:.6g}",
+                    "" if neutral is None else f"{neutral.estimate.mean:.6g}",
+                    str(len(found.warnings)),
+                )
+            )
+        return rows
+
+    def __repr__(self) -> str:
+        return "\n".join(_aligned(self._rows()))
+
+    def _repr_html_(self) -> str:
+        return _html_table(self._rows())
+
+
+def _aligned(rows: list[tuple[str, ...]] | list[Any]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _html_table(rows: list[Any]) -> str:
+    def line(cells: tuple[str, ...], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{_escaped(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    return "<table>" + line(rows[0], "th") + "".join(line(row, "td") for row in rows[1:]) + "</table>"

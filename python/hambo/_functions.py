@@ -1,0 +1,170 @@
+"""Policies, rewards and terminations of any kind as plain functions on float32 arrays.
+
+Objects are recognised by what they can do; no other package is imported for it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import SettingError, SuppliedError
+
+Array: TypeAlias = npt.NDArray[np.float32]
+Batch = Callable[[Array], Any]
+
+
+class HasPredict(Protocol):
+    """What Stable-Baselines3 models and d3rlpy algos have."""
+
+    def predict(self, *args: Any, **kwargs: Any) -> Any:
+        """Actions for a batch of observations."""
+
+
+Policy: TypeAlias = "Callable[[Array], Any] | HasPredict | str | os.PathLike[str]"
+"""A callable on batches, an object with `predict`, or the path of an ONNX file."""
+
+TransitionFunction: TypeAlias = "Callable[[Array, Array, Array], Any] | str | os.PathLike[str]"
+"""A callable on batches (s, a, s'), an expression, a built-in task's name, or an ONNX file."""
+
+
+def policy_function(policy: Policy, action_dim: int, deterministic: bool) -> Callable[[Array], Array] | str:
+    """A function from states to float32 actions, or the path of an ONNX file."""
+    if isinstance(policy, (str, os.PathLike)):
+        return os.fspath(policy)
+    act = _act(policy, deterministic)
+
+    def actions(states: Array) -> Array:
+        return _rows(act(states), "policy", len(states), action_dim)
+
+    return actions
+
+
+def transition_function(given: TransitionFunction, part: str) -> Callable[[Array, Array, Array], Array] | str:
+    """A function of transitions with one float32 value each, or a text."""
+    if isinstance(given, (str, os.PathLike)):
+        return os.fspath(given)
+    if not callable(given):
+        raise SettingError(
+            f"the {part} is {_kind(given)}; give a callable (states, actions, next_states) -> [batch], "
+            "an expression, the path of an ONNX file or the name of a built-in task"
+        )
+    function = given
+
+    def values(states: Array, actions: Array, next_states: Array) -> Array:
+        found = _array(function(states, actions, next_states), part)
+        if found.shape not in {(len(states),), (len(states), 1)}:
+            raise SuppliedError(
+                f"the {part} returned shape {found.shape} for {len(states)} transitions; return one value for each"
+            )
+        return np.ascontiguousarray(found.reshape(-1), dtype=np.float32)
+
+    return values
+
+
+def start_function(
+    draw: Callable[[np.random.Generator, int], Any],
+) -> Callable[[int, int], Array]:
+    """A function from a count and a seed to initial states."""
+
+    def starts(count: int, seed: int) -> Array:
+        found = _array(draw(np.random.default_rng(seed), count), "function of initial states")
+        if found.ndim != 2:
+            raise SuppliedError(f"the function of initial states returned shape {found.shape}; return [{count}, d_s]")
+        return np.ascontiguousarray(found, dtype=np.float32)
+
+    return starts
+
+
+def _act(policy: Any, deterministic: bool) -> Batch:
+    predict = getattr(policy, "predict", None)
+    if callable(predict):
+        if "deterministic" in _parameters(predict):
+            return lambda states: _without_memory(predict(states, deterministic=deterministic))
+        sample = getattr(policy, "sample_action", None)
+        chosen: Batch = sample if callable(sample) and not deterministic else predict
+        return chosen
+    if _is_torch_module(policy):
+        return lambda states: _run_torch(policy, states)
+    if callable(policy):
+        function: Batch = policy
+        return function
+    raise SettingError(
+        f"the policy is {_kind(policy)}; give a callable observations[batch, d_s] -> actions[batch, d_a], "
+        "an object with `predict` (Stable-Baselines3, d3rlpy) or the path of an ONNX file"
+    )
+
+
+def _parameters(function: Callable[..., Any]) -> set[str]:
+    try:
+        return set(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return set()
+
+
+def _without_memory(found: Any) -> Any:
+    """Stable-Baselines3 returns actions and the state of a policy that has a memory."""
+    if not isinstance(found, tuple):
+        return found
+    actions, memory = found
+    if memory is not None:
+        raise SuppliedError("the policy has a memory (it is recurrent), and cannot be evaluated")
+    return actions
+
+
+def _is_torch_module(policy: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(policy, torch.nn.Module)
+
+
+def _run_torch(module: Any, states: Array) -> Any:
+    torch = sys.modules["torch"]
+    with torch.no_grad():
+        first = next(iter(module.parameters()), None)
+        device = "cpu" if first is None else first.device
+        return module(torch.from_numpy(states).to(device))
+
+
+def _array(found: Any, part: str) -> npt.NDArray[Any]:
+    if hasattr(found, "detach"):
+        found = found.detach().cpu().numpy()
+    array = np.asarray(found)
+    if array.dtype.kind not in "fiub":
+        raise SuppliedError(f"the {part} returned {_kind(found)} of type {array.dtype}; return numbers")
+    return array
+
+
+def _rows(found: Any, part: str, rows: int, width: int) -> Array:
+    array = _array(found, part)
+    if array.ndim == 1 and len(array) == rows:
+        if array.dtype.kind in "iu" and width > 1:
+            array = _one_hot(array, width)
+        else:
+            array = array[:, np.newaxis]
+    if array.shape != (rows, width):
+        raise SuppliedError(
+            f"the {part} returned shape {array.shape} for a batch of {rows} states; "
+            f"return [{rows}, {width}], one row for each state"
+        )
+    return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def _one_hot(choices: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
+    """Numbers of choices as the data has them, see `discrete_actions`."""
+    if choices.min() < 0 or choices.max() >= count:
+        raise SuppliedError(
+            f"the policy chose {int(choices.min())} to {int(choices.max())}, but the data has the "
+            f"choices 0 to {count - 1}"
+        )
+    encoded: npt.NDArray[Any] = np.eye(count, dtype=np.float32)[choices]
+    return encoded
+
+
+def _kind(value: Any) -> str:
+    return f"a `{type(value).__name__}`"

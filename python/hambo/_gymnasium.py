@@ -1,0 +1,85 @@
+"""Logs from Gymnasium environments."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._dataset import Dataset
+from ._functions import Array, policy_function
+from .errors import SettingError
+
+_log = logging.getLogger("hambo")
+
+
+def collect(
+    env: Any, policy: Any = None, steps: int = 10_000, *, seed: int = 0, deterministic: bool = False
+) -> Dataset:
+    """Run a policy in a Gymnasium environment and log what happens.
+
+    Parameters
+    ----------
+    env
+        An environment with one box of observations, or the id by which Gymnasium makes it.
+    policy
+        As for `evaluate`, without ONNX files; random actions if there is none.
+    steps
+        Transitions to log. The last episode is cut off there.
+    seed
+        Of the environment and of random actions.
+    deterministic
+        Ask a policy with `predict` for its best action instead of a random one.
+
+    Returns
+    -------
+    Dataset
+        Discrete actions are one-hot encoded.
+    """
+    if steps < 1:
+        raise SettingError(f"`steps` is {steps}; expected at least one")
+    made = isinstance(env, str)
+    if made:
+        import gymnasium
+
+        env = gymnasium.make(env)
+    choices = getattr(env.action_space, "n", None)
+    act: Callable[[Array], Array] | None = None
+    if policy is not None:
+        width = int(choices or np.prod(env.action_space.shape))
+        function = policy_function(policy, width, deterministic)
+        if isinstance(function, str):
+            raise SettingError("an ONNX file cannot drive an environment; give the policy as a callable")
+        act = function
+    env.action_space.seed(seed)
+    states, actions, rewards, next_states, terminated, truncated = [], [], [], [], [], []
+    state, _ = env.reset(seed=seed)
+    for _ in range(steps):
+        if act is None:
+            action = env.action_space.sample()
+        else:
+            row = act(np.asarray(state, dtype=np.float32).reshape(1, -1))[0]
+            action = int(row.argmax()) if choices else row.reshape(env.action_space.shape)
+        next_state, reward, ended, cut, _ = env.step(action)
+        states.append(np.asarray(state, dtype=np.float32).reshape(-1))
+        actions.append(np.asarray(action))
+        rewards.append(float(reward))
+        next_states.append(np.asarray(next_state, dtype=np.float32).reshape(-1))
+        terminated.append(bool(ended))
+        truncated.append(bool(cut))
+        state = env.reset()[0] if ended or cut else next_state
+    if made:
+        env.close()
+    _log.info("collected %d steps", steps)
+    return Dataset.from_arrays(
+        np.stack(states),
+        np.stack(actions).reshape(steps, -1) if not choices else np.stack(actions),
+        np.array(rewards),
+        np.stack(next_states),
+        terminated=np.array(terminated),
+        # The end of the log cuts the last episode off.
+        truncated=np.array(truncated[:-1] + [truncated[-1] or not terminated[-1]]),
+        discrete_actions=None if choices is None else int(choices),
+    )

@@ -1,0 +1,241 @@
+"""Fitted models: made once per dataset, used by every evaluation."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._dataset import Dataset
+from ._functions import Array
+from ._progress import ProgressOption, reporter
+from ._settings import Ensemble, GaussianProcess
+from .errors import SettingError
+
+__all__ = ["EnsembleModel", "GaussianProcessModel", "Model", "Prediction", "fit", "load"]
+
+_log = logging.getLogger("hambo")
+
+
+class Prediction(NamedTuple):
+    """Predictions ``[batch, outputs]``: the next state, followed by the reward if it is learned."""
+
+    mean: Array
+    epistemic_std: Array
+    """What more data would remove."""
+    aleatoric_std: Array
+    """What no data would remove."""
+
+
+class Model:
+    """A fitted and calibrated model of the dynamics. Made by `fit` or `load`."""
+
+    __slots__ = ("_about", "_inner")
+    _inner: _native.Model
+    _about: dict[str, Any]
+
+    def __init__(self) -> None:
+        raise TypeError("make a model with hambo.fit or hambo.load")
+
+    @staticmethod
+    def load(directory: str | os.PathLike[str]) -> Model:
+        """Load what `save` wrote. Loading executes nothing, and refuses files that have changed."""
+        return _wrap(_native.Model.load(os.fspath(directory)))
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Save the model, with its data's initial states, to a folder that does not exist yet.
+
+        The ``hambo`` command and the Rust library load it, too.
+        """
+        self._inner.save(os.fspath(directory))
+
+    def predict(self, states: npt.ArrayLike, actions: npt.ArrayLike) -> Prediction:
+        """What follows states ``[batch, d_s]`` and actions ``[batch, d_a]``, and how sure that is."""
+        rows = [np.require(block, np.float32, ["C", "A"]) for block in (states, actions)]
+        for name, block in zip(("states", "actions"), rows, strict=True):
+            if block.ndim != 2:
+                raise SettingError(f"`{name}` has shape {block.shape}; give [batch, width]")
+        return Prediction(*self._inner.predict(*rows))
+
+    @property
+    def initial_states(self) -> Array | None:
+        """The first states of the data's episodes, or None for a model that was saved without them."""
+        return self._inner.initial_states
+
+    @property
+    def state_dim(self) -> int:
+        """Columns of a state."""
+        return int(self._about["state_dim"])
+
+    @property
+    def action_dim(self) -> int:
+        """Columns of an action."""
+        return int(self._about["action_dim"])
+
+    @property
+    def state_names(self) -> list[str]:
+        """Names of the state columns, as expressions use them."""
+        return list(self._about["state_names"])
+
+    @property
+    def action_names(self) -> list[str]:
+        """Names of the action columns, as expressions use them."""
+        return list(self._about["action_names"])
+
+    @property
+    def predicts_reward(self) -> bool:
+        """Whether the reward was learned, so that evaluations need none."""
+        return bool(self._about["predicts_reward"])
+
+    @property
+    def calibration(self) -> dict[str, Any]:
+        """Temperatures, calibration errors and the reliability curve."""
+        return dict(self._about["calibration"])
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Which data it was made of: counts and fingerprint."""
+        return dict(self._about["data"])
+
+    @property
+    def fit_report(self) -> dict[str, Any]:
+        """How the fitting went."""
+        return dict(self._about["report"])
+
+    def __repr__(self) -> str:
+        data = self.data
+        return (
+            f"{type(self).__name__}({self.state_dim} states, {self.action_dim} actions, "
+            f"{'with' if self.predicts_reward else 'without'} reward; of {data['rows']:,} transitions in "
+            f"{data['episodes']:,} episodes; calibration error {self.calibration['error_after']:.4f})"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            directory = Path(folder) / "model"
+            self.save(directory)
+            files = {path.name: path.read_bytes() for path in directory.iterdir()}
+        return _unpickled, (files,)
+
+
+class EnsembleModel(Model):
+    """A Bayesian neural network: nothing is proven about it, its uncertainty is a calibrated heuristic."""
+
+    __slots__ = ()
+
+    @property
+    def members(self) -> int:
+        """Number of networks."""
+        return int(self._about["members"])
+
+
+class GaussianProcessModel(Model):
+    """Gaussian processes, whose confidence region is proven on assumptions that results list."""
+
+    __slots__ = ()
+
+
+def _wrap(native: _native.Model) -> Model:
+    about = json.loads(native.about())
+    cls = EnsembleModel if about["members"] else GaussianProcessModel
+    self = object.__new__(cls)
+    self._inner, self._about = native, about
+    return self
+
+
+def _unpickled(files: dict[str, bytes]) -> Model:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in files.items():
+            (Path(folder) / name).write_bytes(content)
+        return Model.load(folder)
+
+
+def load(directory: str | os.PathLike[str]) -> Model:
+    """Load a saved model. Loading executes nothing, and refuses files that have changed."""
+    return Model.load(directory)
+
+
+@overload
+def fit(
+    data: Dataset,
+    settings: Ensemble | None = None,
+    *,
+    seed: int = 0,
+    calibration_share: float = 0.1,
+    temperatures: Literal["per_output", "shared"] = "per_output",
+    range_widening: float = 0.5,
+    progress: ProgressOption = None,
+) -> EnsembleModel: ...
+
+
+@overload
+def fit(
+    data: Dataset,
+    settings: GaussianProcess,
+    *,
+    seed: int = 0,
+    calibration_share: float = 0.1,
+    temperatures: Literal["per_output", "shared"] = "per_output",
+    range_widening: float = 0.5,
+    progress: ProgressOption = None,
+) -> GaussianProcessModel: ...
+
+
+def fit(
+    data: Dataset,
+    settings: Ensemble | GaussianProcess | None = None,
+    *,
+    seed: int = 0,
+    calibration_share: float = 0.1,
+    temperatures: Literal["per_output", "shared"] = "per_output",
+    range_widening: float = 0.5,
+    progress: ProgressOption = None,
+) -> Model:
+    """Fit a model of the dynamics, and calibrate it on episodes that it has not seen.
+
+    Parameters
+    ----------
+    data
+        At least three episodes.
+    settings
+        `Ensemble` (the default) or `GaussianProcess`.
+    seed
+        The same seed and data give the same model, on any number of threads.
+    calibration_share
+        Share of the rows, in whole episodes, set aside for calibration.
+    temperatures
+        One calibration temperature per output, or one for all.
+    range_widening
+        Hallucinated states of evaluations without `state_bounds` stay in the data's range, widened on
+        both sides by this share of its width.
+    progress
+        A callback for `Progress` events, True or False for a bar or none; by default a bar if tqdm is
+        installed and somebody looks.
+    """
+    if not isinstance(data, Dataset):
+        raise SettingError(
+            f"the data is a `{type(data).__name__}`; make a Dataset of it, for instance with "
+            "Dataset.from_arrays or Dataset.open"
+        )
+    settings = Ensemble() if settings is None else settings
+    kind = "gp" if isinstance(settings, GaussianProcess) else "ensemble"
+    document = {
+        kind: settings._document(),
+        "calibration_share": calibration_share,
+        "temperatures": temperatures,
+        "range_widening": range_widening,
+    }
+    with reporter(progress) as report:
+        model = _wrap(_native.Model.fit(data._inner, json.dumps(document), seed, report))
+    _log.info("fitted %r", model)
+    return model

@@ -1,0 +1,110 @@
+from collections.abc import Callable
+from typing import Any, Literal, final
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "Dataset",
+    "Model",
+    "__version__",
+    "check_evaluation",
+    "default_settings",
+    "evaluate",
+    "report_html",
+    "simulate",
+    "verdict",
+    "warning_texts",
+]
+
+__version__: str
+
+_Array = npt.NDArray[np.float32]
+_Names = tuple[list[str], list[str]]
+_Report = Callable[[str, int, int, tuple[str, float] | None], object]
+
+@final
+class Dataset:
+    @staticmethod
+    def open(source: str, mapping_json: str) -> Dataset: ...
+    @staticmethod
+    def from_stream(table: object, name: str, mapping_json: str) -> Dataset: ...
+    @staticmethod
+    def from_table(columns: list[tuple[str, npt.NDArray[Any]]], name: str, mapping_json: str) -> Dataset: ...
+    @staticmethod
+    def from_columns(
+        states: _Array,
+        actions: _Array,
+        rewards: _Array,
+        next_states: _Array,
+        terminated: npt.NDArray[np.bool_],
+        truncated: npt.NDArray[np.bool_],
+        episode_ends: npt.NDArray[np.int64],
+        names: _Names | None,
+    ) -> Dataset: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def notes(self) -> list[tuple[str, str]]: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def names(self) -> _Names | None: ...
+    @property
+    def states(self) -> _Array: ...
+    @property
+    def actions(self) -> _Array: ...
+    @property
+    def rewards(self) -> _Array: ...
+    @property
+    def next_states(self) -> _Array: ...
+    @property
+    def episodes(self) -> list[tuple[int, int, bool, bool]]: ...
+    def summary(self) -> str: ...
+    def identity(self) -> str: ...
+
+@final
+class Model:
+    @staticmethod
+    def fit(data: Dataset, settings_json: str, seed: int, progress: _Report | None) -> Model: ...
+    def save(self, directory: str) -> None: ...
+    @staticmethod
+    def load(directory: str) -> Model: ...
+    def predict(self, states: _Array, actions: _Array) -> tuple[_Array, _Array, _Array]: ...
+    @property
+    def initial_states(self) -> _Array | None: ...
+    def about(self) -> str: ...
+
+def evaluate(
+    model: Model,
+    policy: Callable[[_Array], _Array] | str,
+    plan_json: str,
+    seed: int,
+    *,
+    reward: Callable[[_Array, _Array, _Array], _Array] | str | None,
+    termination: Callable[[_Array, _Array, _Array], _Array] | str | None,
+    starts: Callable[[int, int], _Array] | tuple[str, _Array] | None,
+    constraints: list[tuple[str, Callable[[_Array, _Array, _Array], _Array] | str]],
+    progress: _Report | None,
+) -> str: ...
+def simulate(
+    policy: Callable[[_Array], _Array] | str, task: str, horizon: int, episodes: int, seed: int
+) -> Dataset: ...
+def check_evaluation(json: str) -> str: ...
+def warning_texts(json: str) -> list[tuple[str, str]]: ...
+def verdict(
+    json: str, threshold: float | None
+) -> Literal["certified", "not certified", "inconclusive", "no threshold"]: ...
+def report_html(
+    json: str,
+    *,
+    title: str,
+    policy: str | None,
+    data: str | None,
+    date: str | None,
+    threshold: float | None,
+    state_names: list[str],
+) -> str: ...
+def default_settings() -> str: ...

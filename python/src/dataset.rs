@@ -1,0 +1,181 @@
+//! Datasets, from arrays, tables, files and the built-in tasks.
+
+use std::sync::Arc;
+
+use hambo::dataset::{ColumnNames, FlatColumns};
+use hambo_io::read::{self, Mapping, Opened};
+use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use crate::errors::{Failure, not_json};
+use crate::{arrow, columns, work};
+
+/// Validated transitions in episodes.
+#[pyclass(frozen, module = "hambo._native")]
+#[derive(Debug)]
+pub struct Dataset {
+    pub inner: Arc<hambo::Dataset>,
+    format: String,
+    /// What the reader had to decide, and what may be done about it.
+    notes: Vec<(String, String)>,
+}
+
+impl Dataset {
+    pub fn new(inner: hambo::Dataset, format: &str) -> Self {
+        Self { inner: Arc::new(inner), format: format.into(), notes: Vec::new() }
+    }
+
+    fn opened(opened: Opened) -> Self {
+        let notes = opened.notes.iter().map(|note| (note.to_string(), note.help().into()));
+        Self {
+            notes: notes.collect(),
+            format: opened.format.to_string(),
+            inner: Arc::new(opened.dataset),
+        }
+    }
+}
+
+fn mapping(json: &str) -> Result<Mapping, Failure> {
+    serde_json::from_str(json).map_err(not_json("the mapping of the columns"))
+}
+
+type Names = (Vec<String>, Vec<String>);
+
+#[pymethods]
+impl Dataset {
+    /// A file, a directory, a pattern or a Minari id.
+    #[staticmethod]
+    fn open(py: Python<'_>, source: String, mapping_json: String) -> PyResult<Self> {
+        work::run(py, &[], None, move |_| {
+            Ok(Self::opened(read::open(&source, &mapping(&mapping_json)?)?))
+        })
+    }
+
+    /// An object with `__arrow_c_stream__`.
+    #[staticmethod]
+    fn from_stream(table: &Bound<'_, PyAny>, name: String, mapping_json: String) -> PyResult<Self> {
+        let (schema, batches) = arrow::batches(table)?;
+        work::run(table.py(), &[], None, move |_| {
+            let opened = read::table(&name, &schema, batches, &mapping(&mapping_json)?)?;
+            Ok(Self::opened(opened))
+        })
+    }
+
+    /// Named arrays, of which the mapping says what they are.
+    #[staticmethod]
+    fn from_table(
+        py: Python<'_>,
+        columns: Vec<(String, Bound<'_, PyAny>)>,
+        name: String,
+        mapping_json: String,
+    ) -> PyResult<Self> {
+        let batch = columns::batch(&columns)?;
+        work::run(py, &[], None, move |_| {
+            let (schema, mapping) = (batch.schema(), mapping(&mapping_json)?);
+            let opened = read::table(&name, &schema, vec![batch], &mapping)?;
+            Ok(Self { format: "arrays".into(), ..Self::opened(opened) })
+        })
+    }
+
+    /// Complete columns, which are used where they are.
+    #[staticmethod]
+    #[pyo3(signature = (states, actions, rewards, next_states, terminated, truncated, episode_ends, names))]
+    #[allow(clippy::too_many_arguments)]
+    fn from_columns(
+        py: Python<'_>,
+        states: &Bound<'_, PyArrayDyn<f32>>,
+        actions: &Bound<'_, PyArrayDyn<f32>>,
+        rewards: &Bound<'_, PyArrayDyn<f32>>,
+        next_states: &Bound<'_, PyArrayDyn<f32>>,
+        terminated: &Bound<'_, PyArray1<bool>>,
+        truncated: &Bound<'_, PyArray1<bool>>,
+        episode_ends: &Bound<'_, PyArray1<i64>>,
+        names: Option<Names>,
+    ) -> PyResult<Self> {
+        let width = |array: &Bound<'_, PyArrayDyn<f32>>| array.shape().get(1).copied().unwrap_or(1);
+        let ends = episode_ends.to_vec()?;
+        let columns = FlatColumns {
+            state_dim: width(states),
+            action_dim: width(actions),
+            states: columns::buffer(states),
+            actions: columns::buffer(actions),
+            rewards: columns::buffer(rewards),
+            next_states: columns::buffer(next_states),
+            terminated: terminated.to_vec()?,
+            truncated: truncated.to_vec()?,
+            episode_ends: ends.into_iter().map(|end| usize::try_from(end).unwrap_or(0)).collect(),
+        };
+        let names = names.map(|(states, actions)| ColumnNames { states, actions });
+        work::run(py, &[], None, move |_| {
+            Ok(Self::new(hambo::Dataset::from_columns(columns, names)?, "arrays"))
+        })
+    }
+
+    #[getter]
+    fn format(&self) -> &str {
+        &self.format
+    }
+
+    #[getter]
+    fn notes(&self) -> Vec<(String, String)> {
+        self.notes.clone()
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.inner.warnings().iter().map(ToString::to_string).collect()
+    }
+
+    #[getter]
+    fn rows(&self) -> usize {
+        self.inner.rows()
+    }
+
+    #[getter]
+    fn names(&self) -> Option<Names> {
+        self.inner.names().map(|names| (names.states.clone(), names.actions.clone()))
+    }
+
+    #[getter]
+    fn states<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f32>> {
+        PyArray2::from_array(py, &self.inner.states())
+    }
+
+    #[getter]
+    fn actions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f32>> {
+        PyArray2::from_array(py, &self.inner.actions())
+    }
+
+    #[getter]
+    fn rewards<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f32>> {
+        PyArray1::from_array(py, &self.inner.rewards())
+    }
+
+    #[getter]
+    fn next_states<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f32>> {
+        PyArray2::from_array(py, &self.inner.next_states())
+    }
+
+    /// Of every episode: first row, row after the last, whether it terminated, whether it was cut off.
+    #[getter]
+    fn episodes(&self) -> Vec<(usize, usize, bool, bool)> {
+        let spans = self.inner.episodes().iter();
+        spans.map(|e| (e.rows.start, e.rows.end, e.terminated, e.truncated)).collect()
+    }
+
+    /// Counts, ranges and returns, as JSON.
+    fn summary(&self, py: Python<'_>) -> PyResult<String> {
+        let data = self.inner.clone();
+        work::run(py, &[], None, move |_| {
+            serde_json::to_string(&data.summary()).map_err(Failure::internal)
+        })
+    }
+
+    /// Counts and fingerprint, as JSON.
+    fn identity(&self, py: Python<'_>) -> PyResult<String> {
+        let data = self.inner.clone();
+        work::run(py, &[], None, move |_| {
+            serde_json::to_string(&data.identity()).map_err(Failure::internal)
+        })
+    }
+}

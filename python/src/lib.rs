@@ -1,0 +1,39 @@
+//! The native half of the Python package: `hambo._native`.
+//!
+//! It is private. What users see is written in Python, in the folder `hambo`; here are only the doors
+//! to the Rust crates, which take and give plain values, arrays and JSON.
+
+mod arrow;
+mod columns;
+mod dataset;
+mod errors;
+mod evaluate;
+mod model;
+mod parts;
+mod work;
+
+use mimalloc::MiMalloc;
+
+/// Training allocates much: with the system's allocator it takes half as long again.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
+#[pyo3::pymodule]
+mod _native {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::dataset::Dataset;
+    #[pymodule_export]
+    use super::evaluate::{
+        check_evaluation, default_settings, evaluate, report_html, simulate, verdict, warning_texts,
+    };
+    #[pymodule_export]
+    use super::model::Model;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::work::remember_process();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

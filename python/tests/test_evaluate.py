@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import copy
+import logging
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hambo
+from hambo.tasks import SwingUp, simulate
+
+from .conftest import QUICK, TINY, Array, still
+
+ADVERSARY = hambo.Adversary(
+    hidden=[8], batch_size=32, episodes=20, gradient_steps=5, max_rounds=2, patience=1, replay_capacity=1000
+)
+
+
+def test_an_evaluation_has_a_bound_and_its_doubts(model: hambo.Model) -> None:
+    found = hambo.evaluate(model, still, horizon=5, episodes=60, adversary=ADVERSARY)
+    assert list(found.variants) == ["CA", "DA1", "DAinf", "DS"]
+    conservative = [v.lower_bound for v in found.variants.values() if v.is_conservative]
+    assert found.lower_bound == min(conservative)
+    assert found.neutral is not None and found.neutral.name == "DS"
+    assert any(warning.code == "few_starts" for warning in found.warnings)
+    assert all(warning.message and warning.help for warning in found.warnings)
+    assert found.settings["adversary"]["max_rounds"] == 2
+
+
+def test_a_policy_is_called_once_per_step(model: hambo.Model) -> None:
+    shapes = []
+
+    def policy(states: Array) -> Array:
+        shapes.append(states.shape)
+        assert states.dtype == np.float32 and states.flags.c_contiguous
+        return still(states)
+
+    hambo.evaluate(model, policy, horizon=7, episodes=50, variants=["DS"])
+    assert shapes == [(50, 3)] * 7
+
+
+def test_a_result_shows_itself(model: hambo.Model) -> None:
+    found = hambo.evaluate(model, still, **QUICK)
+    text, page = repr(found), found._repr_html_()
+    assert text.startswith(f"The return is at least {found.lower_bound:.6g}")
+    assert "DAinf" in text and "warning: " in text
+    assert "<table>" in page and "DAinf" in page
+
+
+def test_a_result_survives_json_pickle_and_copy(model: hambo.Model, tmp_path: Path) -> None:
+    found = hambo.evaluate(model, still, **QUICK)
+    found.save(tmp_path / "found.json")
+    for again in (
+        hambo.Evaluation.from_json(found.to_json()),
+        hambo.Evaluation.load(tmp_path / "found.json"),
+        pickle.loads(pickle.dumps(found)),
+        copy.copy(found),
+        copy.deepcopy(found),
+    ):
+        assert again == found
+        assert again.warnings == found.warnings
+    with pytest.raises(ValueError, match="not an evaluation"):
+        hambo.Evaluation.from_json('{"lower_bound": 1}')
+
+
+def test_a_report_is_one_page(model: hambo.Model, tmp_path: Path) -> None:
+    found = hambo.evaluate(model, still, **QUICK)
+    found.report(tmp_path / "report.html", policy="still <b>", threshold=-1e9)
+    page = (tmp_path / "report.html").read_text()
+    assert page.lstrip().lower().startswith("<!doctype html>")
+    assert "still &lt;b&gt;" in page
+
+
+def test_verdicts_follow_the_threshold(model: hambo.Model) -> None:
+    found = hambo.evaluate(model, still, **QUICK)
+    assert found.verdict(1e9) == "not certified"
+    assert found.verdict(-1e9) in {"certified", "inconclusive"}
+
+
+def test_rewards_of_all_kinds_agree(model: hambo.Model) -> None:
+    def cost(states: Array, actions: Array, next_states: Array) -> Any:
+        angle = np.arctan2(states[:, 1], states[:, 0])
+        return -(angle**2 + 0.1 * states[:, 2] ** 2 + 0.001 * actions[:, 0] ** 2)
+
+    text = "-(atan2(state_1, state_0)^2 + 0.1*state_2^2 + 0.001*action_0^2)"
+    bounds = [hambo.evaluate(model, still, reward=reward, **QUICK).lower_bound for reward in (cost, text, "pendulum")]
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-5)
+    assert bounds[0] == pytest.approx(bounds[2], rel=1e-5)
+    learned = hambo.evaluate(model, still, **QUICK).lower_bound
+    assert learned != bounds[0]
+
+
+def test_terminations_end_episodes(model: hambo.Model) -> None:
+    def one(states: Array, actions: Array, next_states: Array) -> Any:
+        return np.ones(len(states))
+
+    def ended(states: Array, actions: Array, next_states: Array) -> Any:
+        return np.ones(len(states), dtype=bool)
+
+    options = {**QUICK, "reward": one}
+    assert hambo.evaluate(model, still, **options).lower_bound == pytest.approx(10.0)
+    assert hambo.evaluate(model, still, termination=ended, **options).lower_bound == pytest.approx(1.0)
+    assert hambo.evaluate(model, still, termination="state_0 > -2", **options).lower_bound == pytest.approx(1.0)
+
+
+def test_constraints_are_bounded(model: hambo.Model) -> None:
+    found = hambo.evaluate(model, still, constraints={"low": "-1", "high": lambda s, a, n: np.ones(len(s))}, **QUICK)
+    assert found.constraints["low"].lower_bound == pytest.approx(-1.0)
+    assert found.constraints["high"].lower_bound == pytest.approx(1.0)
+    assert found.verdict(-1e9) == "not certified"
+
+
+def test_initial_states_of_all_kinds(model: hambo.Model) -> None:
+    def start(states: Array, actions: Array, next_states: Array) -> Any:
+        return states[:, 2]
+
+    options: dict[str, Any] = {"horizon": 1, "episodes": 60, "variants": ["DAinf"], "reward": start}
+    hanging = np.array([[-1.0, 0.0, 3.0]])
+    assert hambo.evaluate(model, still, initial_states=hambo.Fixed(hanging), **options).lower_bound == 3.0
+    with pytest.raises(ValueError, match="declare that there are no others"):
+        hambo.evaluate(model, still, initial_states=hanging, **options)
+    with pytest.raises(ValueError, match="shape"):
+        hambo.evaluate(model, still, initial_states=np.zeros((4, 2)), **options)
+
+    def draw(rng: np.random.Generator, count: int) -> Any:
+        return np.tile(hanging, (count, 1)) * rng.uniform(1, 1 + 1e-6, (count, 1))
+
+    drawn = [hambo.evaluate(model, still, initial_states=draw, **options) for _ in range(2)]
+    assert drawn[0].lower_bound == drawn[1].lower_bound == pytest.approx(3.0, abs=1e-4)
+
+
+def test_state_bounds_hold(model: hambo.Model) -> None:
+    seen = []
+
+    def policy(states: Array) -> Array:
+        seen.append(np.abs(states).max(axis=0))
+        return still(states)
+
+    bounds = hambo.StateBounds([-1, -1, -0.5], [1, 1, 0.5], angles=[(0, 1)])
+    hambo.evaluate(model, policy, state_bounds=bounds, **QUICK)
+    assert max(high[2] for high in seen[1:10]) <= 0.5
+    with pytest.raises(ValueError, match="no built-in task `swing`"):
+        hambo.evaluate(model, still, state_bounds="swing", **QUICK)  # type: ignore[arg-type]
+
+
+def test_policies_are_ranked_by_their_bounds(model: hambo.Model) -> None:
+    ranking = hambo.rank(model, {"still": still, "weak": SwingUp.weak(noise=0.0), "good": SwingUp()}, **QUICK)
+    bounds = [found.lower_bound for found in ranking.values()]
+    assert bounds == sorted(bounds, key=lambda bound: -(bound or 0.0))
+    assert ranking.best == next(iter(ranking)) and len(ranking) == 3
+    assert repr(ranking).startswith("policy") and "<table>" in ranking._repr_html_()
+    assert dict(hambo.Ranking.from_json(ranking.to_json())) == dict(ranking)
+    assert dict(pickle.loads(pickle.dumps(ranking))) == dict(ranking)
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (lambda states: "left", "the policy returned a `str`"),
+        (lambda states: np.zeros((len(states), 2)), r"returned shape \(60, 2\).*return \[60, 1\]"),
+        (lambda states: np.full((len(states), 1), np.nan), "the policy returned NaN at row 0, column 0"),
+        (3, "the policy is a `int`; give a callable"),
+    ],
+)
+def test_policies_that_make_no_sense_are_refused(model: hambo.Model, policy: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        hambo.evaluate(model, policy, **QUICK)
+    assert isinstance(caught.value, hambo.HamboError)
+
+
+def test_missing_and_broken_onnx_files_are_told_apart(model: hambo.Model, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"policy\.onnx"):
+        hambo.evaluate(model, tmp_path / "policy.onnx", **QUICK)
+    (tmp_path / "policy.onnx").write_bytes(b"nothing of the kind")
+    with pytest.raises(hambo.errors.OnnxError, match="not an ONNX file"):
+        hambo.evaluate(model, str(tmp_path / "policy.onnx"), **QUICK)
+
+
+def test_wrong_expressions_are_explained(model: hambo.Model) -> None:
+    with pytest.raises(hambo.errors.ExpressionError, match="there is no column `state_7`"):
+        hambo.evaluate(model, still, reward="state_7", **QUICK)
+
+
+def test_settings_out_of_range_are_refused(model: hambo.Model) -> None:
+    with pytest.raises(ValueError, match="setting `delta` is 2; expected between 0 and 1"):
+        hambo.evaluate(model, still, delta=2, **QUICK)
+    with pytest.raises(ValueError, match="unknown variant"):
+        hambo.evaluate(model, still, horizon=3, variants=["CB"])
+    with pytest.raises(ValueError, match="horizon"):
+        hambo.evaluate(model, still, horizon=0, variants=["DS"])
+
+
+def test_a_model_without_reward_needs_one(data: hambo.Dataset) -> None:
+    import dataclasses
+
+    model = hambo.fit(data, dataclasses.replace(TINY, learn_reward=False))
+    with pytest.raises(ValueError, match="give a reward"):
+        hambo.evaluate(model, still, **QUICK)
+    assert hambo.evaluate(model, still, reward="pendulum", **QUICK).lower_bound is not None
+
+
+def test_results_and_doubts_are_logged(model: hambo.Model, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="hambo"):
+        hambo.evaluate(model, still, **QUICK)
+    levels = {record.levelno for record in caplog.records}
+    assert levels >= {logging.INFO, logging.WARNING}
+
+
+def test_the_truth_of_a_built_in_task_is_at_hand() -> None:
+    good = simulate("pendulum", SwingUp(), episodes=50, horizon=100).returns.mean()
+    weak = simulate("pendulum", SwingUp.weak(), episodes=50, horizon=100).returns.mean()
+    assert good > weak
+
+
+def test_plots_need_matplotlib_only(model: hambo.Model) -> None:
+    found = hambo.evaluate(model, still, **QUICK)
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    axes = found.plot()
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["DAinf", "DS"]

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hambo
+from hambo import _native
+
+from .conftest import QUICK, TINY, still
+
+
+def test_defaults_are_those_of_the_rust_library() -> None:
+    rust = json.loads(_native.default_settings())
+    ensemble = hambo.Ensemble(learn_reward=False)._document()
+    assert ensemble == {key: value for key, value in rust["model"]["ensemble"].items() if key != "device"}
+    assert hambo.GaussianProcess(learn_reward=False)._document() == rust["gp"]
+    # float32 on one side.
+    adversary = rust["evaluation"]["adversary"]
+    assert hambo.Adversary()._document() == {**adversary, "discount": pytest.approx(adversary["discount"])}
+
+
+def test_a_model_tells_what_it_is(model: hambo.Model, data: hambo.Dataset) -> None:
+    assert isinstance(model, hambo.EnsembleModel)
+    assert (model.state_dim, model.action_dim, model.members) == (3, 1, 3)
+    assert model.predicts_reward
+    assert model.data["fingerprint"] == data.fingerprint
+    assert "400 transitions in 10 episodes" in repr(model)
+    assert model.initial_states is not None
+    np.testing.assert_array_equal(model.initial_states, data.initial_states)
+
+
+def test_the_same_seed_gives_the_same_model(model: hambo.Model, data: hambo.Dataset) -> None:
+    again, other = hambo.fit(data, TINY, seed=0), hambo.fit(data, TINY, seed=1)
+    means = [found.predict(data.states, data.actions).mean for found in (model, again, other)]
+    np.testing.assert_array_equal(means[0], means[1])
+    assert not np.array_equal(means[0], means[2])
+
+
+def test_predictions_have_all_outputs(model: hambo.Model, data: hambo.Dataset) -> None:
+    found = model.predict(data.states[:7], data.actions[:7])
+    assert found.mean.shape == found.epistemic_std.shape == found.aleatoric_std.shape == (7, 4)
+    with pytest.raises(ValueError, match="got 2 columns"):
+        model.predict(data.states[:, :2], data.actions)
+
+
+def test_a_saved_model_evaluates_to_the_same_bits(model: hambo.Model, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    loaded = hambo.load(tmp_path / "model")
+    results = [hambo.evaluate(found, still, **QUICK).variants for found in (model, loaded)]
+    assert [v.estimate for v in results[0].values()] == [v.estimate for v in results[1].values()]
+    with pytest.raises(FileExistsError):
+        model.save(tmp_path / "model")
+
+
+def test_a_model_without_its_origin_asks_for_initial_states(model: hambo.Model, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    (tmp_path / "model" / "origin.json").unlink()
+    loaded = hambo.load(tmp_path / "model")
+    assert loaded.initial_states is None
+    with pytest.raises(ValueError, match="give `initial_states`"):
+        hambo.evaluate(loaded, still, **QUICK)
+    assert model.initial_states is not None
+    given = hambo.evaluate(loaded, still, initial_states=model.initial_states, **QUICK)
+    assert given.lower_bound == hambo.evaluate(model, still, **QUICK).lower_bound
+
+
+def test_changed_files_of_a_model_are_refused(model: hambo.Model, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    origin = tmp_path / "model" / "origin.json"
+    origin.write_text(origin.read_text().replace("0.", "1.", 1))
+    with pytest.raises(OSError, match="changed since the model was saved"):
+        hambo.load(tmp_path / "model")
+
+
+def test_models_pickle(model: hambo.Model, data: hambo.Dataset) -> None:
+    again = pickle.loads(pickle.dumps(model))
+    means = [found.predict(data.states, data.actions).mean for found in (model, again)]
+    np.testing.assert_array_equal(means[0], means[1])
+    np.testing.assert_array_equal(again.initial_states, model.initial_states)
+
+
+def test_gaussian_processes_bring_a_guarantee(data: hambo.Dataset) -> None:
+    model = hambo.fit(data, hambo.GaussianProcess(starts=1, likelihood_rows=50))
+    assert isinstance(model, hambo.GaussianProcessModel)
+    found = hambo.evaluate(model, still, **{**QUICK, "variants": ["DS"], "horizon": 3})
+    assert found.guarantee is not None
+    assert "model and the Monte Carlo error" in found.delta_covers
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (hambo.Ensemble(members=0), "setting `members` is 0; expected at least one"),
+        (hambo.GaussianProcess(norm_factor=0.5), "setting `norm_factor` is 0.5"),
+    ],
+)
+def test_settings_out_of_range_are_refused(settings: Any, message: str, data: hambo.Dataset) -> None:
+    with pytest.raises(hambo.errors.SettingError, match=message):
+        hambo.fit(data, settings)
+
+
+def test_progress_is_reported(data: hambo.Dataset) -> None:
+    events: list[hambo.Progress] = []
+    hambo.fit(data, TINY, progress=events.append)
+    assert events and events[0].stage == "fit"
+
+
+def test_an_error_in_the_progress_callback_comes_out(data: hambo.Dataset) -> None:
+    def callback(event: hambo.Progress) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        hambo.fit(data, TINY, progress=callback)
