@@ -191,6 +191,7 @@ def test_a_callable_costs_less_than_5_percent_of_a_rollout(data: hambo.Dataset) 
     assert call < 0.05 * rollout
 
 
+@pytest.mark.timing
 def test_importing_adds_less_than_75_ms_to_numpy() -> None:
     # Together they stay below 150 ms where NumPy alone takes its usual 70. Processor time, so that what else the
     # machine does matters less.
