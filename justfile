@@ -112,3 +112,13 @@ python-third-parties environment="target/python-third-parties":
     {{environment}}/bin/pip install --quiet --force-reinstall --no-deps target/wheels/hambo-*.whl
     bin="$(realpath {{environment}}/bin)"
     cd target && "$bin/pytest" --config-file ../python/pyproject.toml ../python/tests/test_third_parties.py -rs
+
+# Object stores, which few builds have, against a web server and an S3 server on this machine.
+remote:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    if [ ! -e target/remote ]; then
+        python3 -m venv target/remote
+        target/remote/bin/pip install --quiet 'moto[server]' boto3
+    fi
+    PATH="$PWD/target/remote/bin:$PATH" cargo nextest run --workspace --features hambo-io/remote --test remote

@@ -2,15 +2,18 @@
 
 use std::fs;
 use std::io::Write;
-use std::sync::OnceLock;
+use std::path::PathBuf;
+use std::sync::{Once, OnceLock};
 
 use hambo::dynamics::ensemble::EnsembleSettings;
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
+use hambo::task::{Reward, Termination};
 use hambo::{Model, ModelSettings, Seed, Silent, Streams};
 use hambo_io::expression::{Expression, numbered_names};
 use hambo_io::inspect::inspect;
 use hambo_io::onnx::{OnnxPolicy, OnnxReward};
 use hambo_io::read::{self, Mapping};
+use ndarray::array;
 
 /// Reads bytes as a file of data, whatever comes of it.
 pub fn read_file(bytes: &[u8]) {
@@ -38,8 +41,8 @@ pub fn read_minari_arrow(bytes: &[u8]) {
     let _ = read::open(directory.path(), &Mapping::default());
 }
 
-/// Loads a model of which one file is `bytes` and the checksums are right.
-pub fn load_model(document: &[u8], networks: Option<&[u8]>) {
+/// Loads a model of these files, with checksums that are right.
+fn load_model(document: &[u8], networks: Option<&[u8]>) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut checksums = format!("{}  model.json\n", blake3::hash(document));
     fs::write(directory.path().join("model.json"), document).expect("room for it");
@@ -51,17 +54,35 @@ pub fn load_model(document: &[u8], networks: Option<&[u8]>) {
     let _ = hambo_io::model::load(directory.path());
 }
 
-/// Loads a good model with other networks.
-pub fn load_networks(bytes: &[u8]) {
-    static DOCUMENT: OnceLock<Vec<u8>> = OnceLock::new();
-    load_model(
-        DOCUMENT.get_or_init(|| small_model().expect("a small model can be made")),
-        Some(bytes),
-    );
+/// Loads a small model with another document.
+pub fn load_document(bytes: &[u8]) {
+    load_model(bytes, Some(&small_model().networks));
 }
 
-/// The document of a tiny fitted model.
-fn small_model() -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+/// Loads a small model with other networks.
+pub fn load_networks(bytes: &[u8]) {
+    load_model(&small_model().document, Some(bytes));
+}
+
+struct SavedModel {
+    document: Vec<u8>,
+    networks: Vec<u8>,
+}
+
+/// A tiny fitted model. It goes to the folder `HAMBO_FUZZ_SEEDS`, too, for fuzzing to start from.
+fn small_model() -> &'static SavedModel {
+    static MODEL: OnceLock<SavedModel> = OnceLock::new();
+    MODEL.get_or_init(|| {
+        let model = make_small_model().expect("a small model can be made");
+        if let Some(seeds) = std::env::var_os("HAMBO_FUZZ_SEEDS").map(PathBuf::from) {
+            fs::write(seeds.join("model_document/small"), &model.document).expect("room for it");
+            fs::write(seeds.join("networks/small"), &model.networks).expect("room for it");
+        }
+        model
+    })
+}
+
+fn make_small_model() -> Result<SavedModel, Box<dyn std::error::Error>> {
     let (seed, task) = (Seed(0), pendulum::task(10));
     let policy = SwingUp::DETUNED.noisy(0.5);
     let logs = hambo::collect(&Pendulum, &task, &policy, 10, &mut Streams::new(seed, "logs"))?;
@@ -71,11 +92,17 @@ fn small_model() -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("model");
     hambo_io::model::save(&model, &path)?;
-    Ok(fs::read(path.join("model.json"))?)
+    let document = fs::read(path.join("model.json"))?;
+    let networks = fs::read(path.join("networks.safetensors"))?;
+    Ok(SavedModel { document, networks })
 }
 
 /// Loads bytes as a policy and as a reward.
 pub fn load_onnx(bytes: &[u8]) {
+    // The loader catches panics of the library below it, which libFuzzer's hook would take for a crash. One that
+    // leaves the loader still is.
+    static NO_HOOK: Once = Once::new();
+    NO_HOOK.call_once(|| std::panic::set_hook(Box::new(|_| {})));
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(bytes).expect("room for it");
     let _ = OnnxPolicy::load(file.path(), 3, 1);
@@ -85,5 +112,9 @@ pub fn load_onnx(bytes: &[u8]) {
 /// Parses and evaluates text.
 pub fn evaluate(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let _ = Expression::parse(text, &numbered_names(2, 1));
+    let Ok(expression) = Expression::parse(text, &numbered_names(2, 1)) else { return };
+    let states = array![[0.0, -1.5], [f32::NAN, f32::INFINITY], [f32::MAX, f32::MIN_POSITIVE]];
+    let actions = array![[2.0], [-0.0], [f32::NEG_INFINITY]];
+    let _ = expression.reward(states.view(), actions.view(), states.view());
+    let _ = expression.terminated(states.view(), actions.view(), states.view());
 }

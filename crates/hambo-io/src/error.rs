@@ -143,6 +143,21 @@ pub enum Error {
     )]
     StoreDamaged { path: PathBuf },
 
+    #[error(
+        "{url} is in an object store, which this build cannot read; build it with the feature `remote`, \
+         or download the data first"
+    )]
+    NoRemote { url: String },
+
+    #[error(
+        "{url} cannot be fetched: {message}; check the address, and the credentials in the environment"
+    )]
+    NotFetched { url: String, message: String },
+
+    /// What was fetched cannot be read; `source` names the copy.
+    #[error("{url}, copied to read it: {source}")]
+    Remote { url: String, source: Box<Error> },
+
     #[error("{}: {source}", path.display())]
     Data { path: PathBuf, source: DatasetError },
 }

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::read::{self, Format, Log, Mapping, Note, Sink};
+use crate::remote::locally;
 use crate::store;
 
 /// What was found.
@@ -99,7 +100,10 @@ impl fmt::Display for Mistake {
 
 /// Looks through a whole log.
 pub fn inspect(source: impl AsRef<Path>, mapping: &Mapping) -> Result<Inspection> {
-    let path = source.as_ref();
+    locally(source.as_ref(), |path| inspect_local(path, mapping))
+}
+
+fn inspect_local(path: &Path, mapping: &Mapping) -> Result<Inspection> {
     if store::is_store(path) {
         let dataset = read::open(path, mapping)?.dataset;
         return Ok(Inspection::of(Format::Store, &dataset));

@@ -15,6 +15,7 @@ pub mod inspect;
 pub mod model;
 pub mod onnx;
 pub mod read;
+mod remote;
 pub mod report;
 pub mod store;
 mod verdict;

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::directory;
 use crate::error::{Error, Result};
 use crate::read::{Log, Mapping, Note, Sink};
+use crate::remote::locally;
 
 const SCHEMA: u64 = 1;
 const DOCUMENT: &str = "store.json";
@@ -58,12 +59,14 @@ pub fn is_store(path: &Path) -> bool {
 
 /// Reads `source` once and writes it to the new directory `into`, which appears when it is complete.
 pub fn convert(source: impl AsRef<Path>, mapping: &Mapping, into: &Path) -> Result<Converted> {
-    let log = Log::open(source.as_ref(), mapping)?;
-    directory::write(into, |unfinished| {
-        let mut writer = Writer::new(unfinished, &log)?;
-        let notes = log.read(&mut writer)?;
-        let data = writer.finish(&log)?;
-        Ok(Converted { data, notes })
+    locally(source.as_ref(), |path| {
+        let log = Log::open(path, mapping)?;
+        directory::write(into, |unfinished| {
+            let mut writer = Writer::new(unfinished, &log)?;
+            let notes = log.read(&mut writer)?;
+            let data = writer.finish(&log)?;
+            Ok(Converted { data, notes })
+        })
     })
 }
 

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| hambo_io_fuzz::load_model(bytes, None));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| hambo_io_fuzz::load_document(bytes));

@@ -31,6 +31,7 @@ pub use mapping::Mapping;
 pub use note::Note;
 
 use crate::error::{Error, Result};
+use crate::remote::locally;
 use crate::store;
 use episodes::Assembler;
 pub(crate) use episodes::Sink;
@@ -46,9 +47,13 @@ pub struct Opened {
     pub notes: Vec<Note>,
 }
 
-/// Reads a file, a directory, a pattern such as `logs/*.parquet`, or a Minari dataset given by its id.
+/// Reads a file, a directory, a pattern such as `logs/*.parquet`, or a Minari dataset given by its id; with the
+/// feature `remote` also an address such as `s3://bucket/logs/*.parquet`.
 pub fn open(source: impl AsRef<Path>, mapping: &Mapping) -> Result<Opened> {
-    let path = source.as_ref();
+    locally(source.as_ref(), |path| open_local(path, mapping))
+}
+
+fn open_local(path: &Path, mapping: &Mapping) -> Result<Opened> {
     if store::is_store(path) {
         let (dataset, format, notes) = (store::open(path)?, Format::Store, Vec::new());
         return Ok(Opened { dataset, format, notes });

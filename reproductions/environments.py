@@ -1,0 +1,154 @@
+"""The environments of the benchmark, their policies, and the settings of the paper."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import onnxruntime
+
+POLICIES = Path(__file__).parent / "policies"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An environment, and how it is evaluated."""
+
+    name: str
+    evaluated: int
+    """The checkpoint to evaluate, by its training steps."""
+    behaviours: dict[str, list[int]]
+    """Checkpoints that make the data, per kind of data set; equal shares of it."""
+    horizons: list[int]
+    reward: str | None = None
+    """As for `hambo.evaluate`; learned from the data without one."""
+    termination: str | None = None
+    state_bounds: str | None = None
+    prior_temperature: float = 1e-4
+    truth_episodes: int = 1_000
+    authors: dict[tuple[str, int, int], dict[str, float]] = field(default_factory=dict)
+    """The authors' mean scaled bounds by data set, size and horizon."""
+
+    def make(self) -> Any:
+        """The environment without a time limit, because horizons differ."""
+        return gymnasium.make(self.name).unwrapped
+
+    @property
+    def time_limit(self) -> int:
+        return int(gymnasium.spec(self.name).max_episode_steps or 1_000)
+
+    def policy(self, checkpoint: int) -> Path:
+        return POLICIES / self.name / f"{checkpoint}.onnx"
+
+    def initial_states(self, count: int, seed: int) -> np.ndarray:
+        """First observations of `count` resets."""
+        env = self.make()
+        states = [env.reset(seed=seed)[0]] + [env.reset()[0] for _ in range(count - 1)]
+        return np.array(states, dtype=np.float32)
+
+
+# The authors' own: finite, no huge speed, upright.
+HOPPER_FELL = "next_obs_0 <= 0.7 || abs(next_obs_1) >= 0.2 || " + " || ".join(
+    f"abs(next_obs_{column}) >= 100" for column in range(2, 11)
+)
+
+ENVIRONMENTS = {
+    "pendulum": Environment(
+        name="Pendulum-v1",
+        evaluated=20_000,
+        behaviours={"mixed": [3_000, 4_000]},
+        horizons=[100, 200, 400],
+        reward="pendulum",
+        state_bounds="pendulum",
+        truth_episodes=10_000,
+        authors={
+            ("mixed", 10_000, 200): {"CA": 0.48, "DAinf": -0.07, "DA1": -1.06},
+            ("mixed", 100_000, 200): {"CA": 0.50, "DAinf": 0.13, "DA1": -0.54},
+            ("mixed", 1_000_000, 200): {"CA": 0.74, "DAinf": 0.26, "DA1": -0.42},
+            ("mixed", 100_000, 400): {"CA": -0.08, "DAinf": -1.23, "DA1": -2.51},
+        },
+    ),
+    "hopper": Environment(
+        name="Hopper-v5",
+        evaluated=500_000,
+        behaviours={"mixed": [80_000, 120_000, 160_000]},
+        horizons=[100, 200, 400],
+        termination=HOPPER_FELL,
+        authors={
+            ("mixed", 10_000, 200): {"CA": 0.24, "DAinf": 0.36, "DA1": 0.17},
+            ("mixed", 100_000, 200): {"CA": 0.21, "DAinf": 0.81, "DA1": 0.31},
+            ("mixed", 1_000_000, 200): {"CA": 0.74, "DAinf": 0.88, "DA1": 0.46},
+            ("mixed", 100_000, 400): {"CA": 0.30, "DAinf": 0.52, "DA1": -0.43},
+        },
+    ),
+    "halfcheetah": Environment(
+        name="HalfCheetah-v5",
+        evaluated=500_000,
+        behaviours={"single": [120_000], "mixed": [80_000, 120_000, 160_000]},
+        horizons=[100, 150],
+        prior_temperature=1e-2,
+        authors={
+            ("mixed", 100_000, 100): {"CA": 0.57, "DAinf": 0.80, "DA1": 0.49},
+            ("mixed", 1_000_000, 100): {"CA": 0.71, "DAinf": 0.84, "DA1": 0.54},
+        },
+    ),
+}
+
+
+class Actor:
+    """A committed policy, for batches of observations."""
+
+    def __init__(self, environment: Environment, checkpoint: int, *, stochastic: bool = False) -> None:
+        path = environment.policy(checkpoint)
+        if stochastic:
+            path = path.with_stem(f"{checkpoint}_stochastic")
+        options = onnxruntime.SessionOptions()
+        # The same bits whatever else the machine does.
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self._stochastic = stochastic
+        space = gymnasium.spec(environment.name).make().action_space
+        self._low, self._high = space.low, space.high
+
+    def __call__(self, observations: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        outputs = self._session.run(None, {"observation": observations.astype(np.float32)})
+        if not self._stochastic:
+            return outputs[0]
+        mean, log_std = outputs
+        squashed = np.tanh(mean + np.exp(log_std) * rng.standard_normal(mean.shape, dtype=np.float32))
+        return self._low + 0.5 * (squashed + 1.0) * (self._high - self._low)
+
+
+def lockstep(
+    environment: Environment, actor: Actor, *, episodes: int, seed: int, width: int = 50
+) -> Iterator[tuple[list[int], np.ndarray, np.ndarray, list[tuple[np.ndarray, float, bool]]]]:
+    """Runs `episodes` episodes, `width` at a time, each until it terminates or the caller stops asking.
+
+    Yields per step the numbers of the running episodes, their observations, actions and outcomes. The caller sends
+    the set of episodes to end.
+    """
+    rng = np.random.default_rng(seed)
+    waiting = iter(range(episodes))
+    running: dict[int, tuple[Any, np.ndarray]] = {}
+    idle = [environment.make() for _ in range(min(width, episodes))]
+    while True:
+        while idle and (number := next(waiting, None)) is not None:
+            env = idle.pop()
+            # Every episode has its own seed, so that one does not depend on the length of others.
+            running[number] = (env, env.reset(seed=seed * 1_000_003 + number)[0])
+        if not running:
+            return
+        numbers = list(running)
+        observations = np.array([running[number][1] for number in numbers], dtype=np.float32)
+        actions = actor(observations, rng)
+        outcomes = []
+        for number, action in zip(numbers, actions, strict=True):
+            following, reward, terminated, _, _ = running[number][0].step(action)
+            outcomes.append((following, float(reward), bool(terminated)))
+            running[number] = (running[number][0], following)
+        ended = yield numbers, observations, actions, outcomes
+        for number, (_, _, terminated) in zip(numbers, outcomes, strict=True):
+            if terminated or number in (ended or ()):
+                idle.append(running.pop(number)[0])
