@@ -235,7 +235,7 @@ pub fn report_html(
 ) -> PyResult<String> {
     let evaluation = parse(py, json)?;
     let options =
-        ReportOptions { title, policy, data, date, threshold, command: None, state_names };
+        ReportOptions { title, policy, data, date, threshold, state_names, ..Default::default() };
     Ok(py.detach(|| report::html(&evaluation, &options)))
 }
 

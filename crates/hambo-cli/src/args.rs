@@ -79,7 +79,7 @@ pub enum Command {
     Certify(Certify),
     /// Bound many policies on one model, and rank them by their bounds
     Rank(Rank),
-    /// Draw the report of a finished run again
+    /// Draw the report of a finished run again, or its figures
     Report(Report),
     /// About hambo.toml
     #[command(subcommand)]
@@ -281,12 +281,24 @@ pub struct Rank {
 
 #[derive(Debug, Args)]
 pub struct Report {
-    /// Directory that `evaluate` or `certify` has written with --out
+    /// Directory that `evaluate`, `certify` or `rank` has written with --out
     pub run: PathBuf,
 
-    /// File to write
+    #[command(flatten)]
+    pub into: Drawn,
+}
+
+/// At least one of them.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub struct Drawn {
+    /// File to write the page to
     #[arg(long, value_name = "F.html")]
-    pub out: PathBuf,
+    pub out: Option<PathBuf>,
+
+    /// Directory to write every figure to, as SVG and as PNG
+    #[arg(long, value_name = "DIR")]
+    pub figures: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -20,7 +20,11 @@ pub fn evaluation(found: &Evaluation, warnings: &[WarningRow], threshold: Option
         text += &variants(&constraint.variants);
     }
     text.push('\n');
-    for warning in warnings {
+    for (index, warning) in warnings.iter().enumerate() {
+        // The same may hold for the return and for constraints.
+        if warnings[..index].contains(warning) {
+            continue;
+        }
         let message = format!("{} {}", styled(DOUBT, "warning:"), warning.message);
         text += &format!("{}\n", wrap(&message, 0, 2));
         text += &format!("{}\n", wrap(&format!("help: {}", warning.help), 2, 4));

@@ -6,7 +6,8 @@ use hambo::{
     Calibration, ConstraintResult, Evaluation, Guarantee, StateLimits, Variant, VariantResult,
 };
 use hambo_io::Verdict;
-use serde::Serialize;
+use hambo_io::report::in_settings_file;
+use serde::{Deserialize, Serialize};
 
 /// Raised whenever a field changes its meaning or disappears.
 pub const SCHEMA: u64 = 1;
@@ -76,7 +77,7 @@ struct CalibrationRow<'a> {
     temperatures: &'a ndarray::Array1<f32>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WarningRow {
     pub code: String,
     pub message: String,
@@ -177,14 +178,9 @@ pub fn warnings(evaluation: &Evaluation) -> Vec<WarningRow> {
     let row = |warning: &hambo::Warning| WarningRow {
         code: code(warning),
         message: warning.to_string(),
-        help: as_in_the_file(warning.help()),
+        help: in_settings_file(warning.help()),
     };
     evaluation.warnings.iter().map(row).collect()
-}
-
-/// The library names settings within their section, the file by their full names.
-fn as_in_the_file(help: &str) -> String {
-    help.replace("`adversary.", "`evaluation.adversary.").replace("`gp.", "`model.gp.")
 }
 
 fn word(verdict: &Verdict) -> Option<&'static str> {

@@ -1,11 +1,11 @@
 //! What a model's directory tells about the data behind it, so that evaluations need no data: names of
-//! the columns, where episodes started, and a sample of what was done where.
+//! the columns, their ranges, where episodes started, and a sample of what was done where.
 //!
 //! It is a file of its own beside those of [`hambo_io::model`], with its own checksum.
 
 use std::path::Path;
 
-use hambo::dataset::{ColumnNames, DataIdentity, Episode};
+use hambo::dataset::{ColumnNames, DataIdentity, Episode, Summary};
 use hambo::{Dataset, Model};
 use hambo_io::expression::{column_names, numbered_names};
 use ndarray::{Array1, Array2, s};
@@ -15,7 +15,9 @@ use crate::atomic;
 use crate::failure::{Failure, Result};
 
 const FILE: &str = "data.json";
-const SCHEMA: u64 = 1;
+/// Schema 1 had no summary.
+const SCHEMA: u64 = 2;
+const OLDEST_SCHEMA: u64 = 1;
 
 /// Rows that are kept as a sample at the most.
 const SAMPLE: usize = 2_000;
@@ -26,6 +28,9 @@ pub struct Origin {
     /// What the user called the data.
     pub source: String,
     pub identity: DataIdentity,
+    /// None if an earlier version wrote the model, or another program.
+    #[serde(default)]
+    pub summary: Option<Summary>,
     pub state_names: Vec<String>,
     pub action_names: Vec<String>,
     /// The first states of the episodes, `[episodes, d_s]`.
@@ -53,6 +58,7 @@ impl Origin {
         Self {
             source: source.display().to_string(),
             identity: dataset.identity(),
+            summary: Some(dataset.summary()),
             state_names: names.states,
             action_names: names.actions,
             starts: dataset.initial_states(),
@@ -106,9 +112,11 @@ impl Origin {
         };
         let document: Document =
             serde_json::from_slice(&bytes).map_err(|error| wrong(&error.to_string()))?;
-        if document.schema != SCHEMA {
-            let message =
-                format!("written in schema {}, this version reads {SCHEMA}", document.schema);
+        if !(OLDEST_SCHEMA..=SCHEMA).contains(&document.schema) {
+            let message = format!(
+                "written in schema {}, this version reads {OLDEST_SCHEMA} to {SCHEMA}",
+                document.schema
+            );
             return Err(wrong(&message));
         }
         if blake3::hash(document.data.to_string().as_bytes()).to_string() != document.blake3 {
@@ -125,6 +133,8 @@ impl Origin {
             (origin.sampled_states.ncols(), d_s),
             (origin.sampled_actions.ncols(), d_a),
             (origin.sampled_actions.nrows(), origin.sampled_states.nrows()),
+            (origin.summary.as_ref().map_or(d_s, |summary| summary.states.len()), d_s),
+            (origin.summary.as_ref().map_or(d_a, |summary| summary.actions.len()), d_a),
         ];
         if origin.identity != model.data || widths.iter().any(|(found, expected)| found != expected)
         {
@@ -139,6 +149,7 @@ impl Origin {
         Self {
             source: String::new(),
             identity: model.data.clone(),
+            summary: None,
             state_names: names.states,
             action_names: names.actions,
             starts: Array2::zeros((0, d_s)),

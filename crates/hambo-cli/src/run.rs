@@ -17,6 +17,7 @@ use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use hambo::dataset::Summary;
 use hambo::{BoxError, Checkpoints, Evaluation, Event, Finding, Observer, Variant};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::atomic;
 use crate::config;
 use crate::failure::{Failure, Result};
+use crate::json::WarningRow;
 use crate::progress::{Progress, duration};
 use crate::screen::number;
 
@@ -57,6 +59,14 @@ pub struct Subject {
     pub files: Vec<(String, String)>,
     pub state_names: Vec<String>,
     pub threshold: Option<f64>,
+    /// What follows is for the report only. Earlier versions did not write it.
+    #[serde(default)]
+    pub action_names: Vec<String>,
+    #[serde(default)]
+    pub summary: Option<Summary>,
+    /// What the policy's file gives to think about.
+    #[serde(default)]
+    pub warnings: Vec<WarningRow>,
 }
 
 impl Subject {
@@ -294,6 +304,9 @@ mod tests {
             files: Vec::new(),
             state_names: vec!["x".into()],
             threshold: None,
+            action_names: Vec::new(),
+            summary: None,
+            warnings: Vec::new(),
         }
     }
 

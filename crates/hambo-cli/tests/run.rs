@@ -169,6 +169,52 @@ fn the_document_has_the_promised_fields() {
 }
 
 #[test]
+fn a_report_tells_of_the_data_and_is_drawn_again_for_runs_that_do_not() {
+    let place = Place::new();
+    assert_done(&place.run("fit logs.csv --out model"));
+    assert_done(
+        &place.run("evaluate --model model --policy policy.onnx --out run --report a.html"),
+    );
+    assert_done(&place.run("report run --out b.html --figures figures"));
+    let page = |name: &str| fs::read_to_string(place.path(name)).unwrap();
+    assert_eq!(page("a.html"), page("b.html"));
+    for told in ["240", "12 cut off", "torque", "3 state dimensions, 1 action dimension"] {
+        assert!(page("a.html").contains(told), "{told}");
+    }
+    for file in ["bounds.svg", "bounds.png", "reliability.svg", "reliability.png"] {
+        assert!(fs::metadata(place.path("figures").join(file)).unwrap().len() > 1000, "{file}");
+    }
+    // What earlier versions wrote.
+    let about = place.path("run/run.json");
+    let mut subject: Value = serde_json::from_slice(&fs::read(&about).unwrap()).unwrap();
+    for field in ["summary", "action_names", "warnings"] {
+        assert!(subject.as_object_mut().unwrap().remove(field).is_some(), "{field}");
+    }
+    fs::write(&about, subject.to_string()).unwrap();
+    assert_done(&place.run("report run --out c.html"));
+    assert!(page("c.html").contains("12: 0 terminated") && !page("c.html").contains("torque"));
+}
+
+#[test]
+fn a_model_whose_data_was_not_summarised_is_still_evaluated() {
+    let place = Place::new();
+    assert_done(&place.run("fit logs.csv --out model"));
+    let file = place.path("model/data.json");
+    let mut document: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    assert!(document["data"].as_object_mut().unwrap().remove("summary").is_some());
+    document["schema"] = 1.into();
+    document["blake3"] = blake3::hash(document["data"].to_string().as_bytes()).to_string().into();
+    fs::write(&file, document.to_string()).unwrap();
+    let evaluate = "evaluate --model model --policy policy.onnx --report report.html";
+    assert_done(&place.run(evaluate));
+    document["schema"] = 3.into();
+    fs::write(&file, document.to_string()).unwrap();
+    let refused = place.run(evaluate);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("this version reads 1 to 2"));
+}
+
+#[test]
 fn output_that_is_no_terminal_holds_no_control_codes() {
     let place = Place::new();
     let mut command = place.command("certify logs.csv --policy policy.onnx --threshold 0");

@@ -1,6 +1,6 @@
 //! A report on a small Pendulum evaluation: `report_demo <folder> [evaluation.json]`.
 //!
-//! Writes `report.html`, the figures as SVG files and the evaluation as `evaluation.json`. Given such
+//! Writes `report.html`, the figures as SVG and PNG files and the evaluation as `evaluation.json`. Given such
 //! a file it draws the report anew without evaluating. The settings are far too small for a bound
 //! that anybody should trust; the report says so.
 
@@ -29,13 +29,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         title: "Pendulum swing-up".into(),
         policy: Some("SwingUp::GOOD".into()),
         data: Some("50 episodes of a detuned, noisy controller".into()),
-        date: None,
         threshold: Some(-600.0),
         command: Some("cargo run -p hambo-io --example report_demo -- report".into()),
         state_names: ["cos θ", "sin θ", "angular velocity"].map(String::from).to_vec(),
+        ..ReportOptions::default()
     };
     std::fs::write(folder.join("report.html"), report::html(&evaluation, &options))?;
     for (name, svg) in report::figures(&evaluation, &options) {
+        std::fs::write(folder.join(format!("{name}.png")), report::png(&svg)?)?;
         std::fs::write(folder.join(format!("{name}.svg")), svg)?;
     }
     println!("{}", folder.join("report.html").display());

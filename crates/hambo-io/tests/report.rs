@@ -4,13 +4,16 @@
 use std::sync::OnceLock;
 
 use hambo::adversary::AdversarySettings;
+use hambo::dataset::Summary;
 use hambo::dynamics::ensemble::EnsembleSettings;
+use hambo::dynamics::gp::GpSettings;
+use hambo::dynamics::theory::{self, GapConstants};
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
 use hambo::{
-    Constraint, Evaluation, EvaluationSettings, Model, ModelSettings, Seed, Silent, Streams,
-    Variant, Warning, collect, evaluate,
+    Constraint, Dataset, Evaluation, EvaluationSettings, Model, ModelSettings, Seed, Silent,
+    Streams, Variant, Warning, collect, evaluate,
 };
-use hambo_io::report::{ReportOptions, figures, html};
+use hambo_io::report::{Doubt, ReportOptions, figures, html, png};
 use hambo_io::{Verdict, disqualifies};
 
 /// A tiny evaluation with a learned reward and a constraint, its warnings taken away.
@@ -22,8 +25,7 @@ fn evaluation() -> Evaluation {
 fn make() -> Evaluation {
     let seed = Seed(0);
     let task = pendulum::task(20);
-    let behaviour = SwingUp::DETUNED.noisy(0.5);
-    let logs = collect(&Pendulum, &task, &behaviour, 20, &mut Streams::new(seed, "logs")).unwrap();
+    let logs = logs(20);
     let ensemble = EnsembleSettings {
         members: 3,
         hidden: vec![16, 16],
@@ -48,6 +50,37 @@ fn make() -> Evaluation {
     let found =
         evaluate(&model, &SwingUp::GOOD, &task, &constraints, &settings, seed, &Silent).unwrap();
     Evaluation { warnings: Vec::new(), constraints: found.constraints, ..found }
+}
+
+fn logs(episodes: usize) -> Dataset {
+    let behaviour = SwingUp::DETUNED.noisy(0.5);
+    let streams = &mut Streams::new(Seed(0), "logs");
+    collect(&Pendulum, &pendulum::task(20), &behaviour, episodes, streams).unwrap()
+}
+
+/// A tiny evaluation on Gaussian processes.
+fn proven() -> Evaluation {
+    static MADE: OnceLock<Evaluation> = OnceLock::new();
+    let make = || {
+        let settings = ModelSettings { gp: Some(GpSettings::default()), ..Default::default() };
+        let model = Model::fit(&logs(8), &settings, Seed(0), &Silent).unwrap();
+        let settings = EvaluationSettings {
+            episodes: 50,
+            cost_episodes: 10,
+            adversary: AdversarySettings {
+                hidden: vec![8],
+                episodes: 10,
+                batch_size: 16,
+                gradient_steps: 5,
+                max_rounds: 2,
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let task = pendulum::task(20);
+        evaluate(&model, &SwingUp::GOOD, &task, &[], &settings, Seed(0), &Silent).unwrap()
+    };
+    MADE.get_or_init(make).clone()
 }
 
 /// The same with as many dimensions as a large robot has, and as long a horizon.
@@ -193,6 +226,7 @@ fn every_section_and_figure_of_a_full_evaluation_is_there() {
     let page = html(&evaluation, &options(Some(-100.0)));
     for heading in [
         "Doubts",
+        "What is guaranteed",
         "Constraints",
         "The gap",
         "The adversaries",
@@ -217,6 +251,156 @@ fn doubts_are_shown_with_what_to_do() {
 }
 
 #[test]
+fn doubts_of_others_are_shown_beside_and_settings_as_the_reader_knows_them() {
+    let doubt = Doubt { message: "the policy leaves the range".into(), help: "look at it".into() };
+    let options =
+        ReportOptions { doubts: vec![doubt], settings_in_file: true, ..options(Some(0.0)) };
+    let page = html(&bounded(Some(1.0), vec![not_converged(Variant::Ca)]), &options);
+    assert!(page.contains("The policy leaves the range.") && page.contains("Look at it."));
+    assert!(page.contains("<a href=\"#doubts\">2 doubts</a>"));
+    assert!(page.contains("Raise <code>evaluation.adversary.max_rounds</code>"));
+}
+
+/// The text of the table cells in the row of this name, in the part of the page that begins with a
+/// heading.
+fn cells(page: &str, heading: &str, row: &str) -> Vec<String> {
+    let part = page.split_once(&format!("<h3>{heading}</h3>")).expect("the heading").1;
+    let row = part.split_once(&format!("<th scope=\"row\">{row}</th>")).expect("the row").1;
+    let row = row.split_once("</tr>").expect("its end").0;
+    let cells = row.split("</td>").filter_map(|cell| cell.rsplit_once("<td").map(|part| part.1));
+    cells.map(|cell| cell.split_once('>').expect("a cell").1.to_owned()).collect()
+}
+
+fn value(text: &str) -> f64 {
+    let plain = text.replace('−', "-").replace('\u{2009}', "");
+    plain.parse().unwrap_or_else(|_| panic!("{text} is no number"))
+}
+
+#[test]
+fn the_monte_carlo_limit_can_be_computed_again_from_what_is_printed() {
+    for evaluation in [evaluation(), proven()] {
+        let page = html(&evaluation, &options(None));
+        for variant in evaluation.variants.iter().filter(|v| v.name.is_conservative()) {
+            let row = cells(&page, "The Monte Carlo limit", &variant.name.to_string());
+            let [mean, error, _, quantile, limit] =
+                <[f64; 5]>::try_from(row.iter().map(|c| value(c)).collect::<Vec<_>>()).unwrap();
+            // To a unit of the last printed digit of the standard error.
+            let room = 2.0 * 10f64.powi(-(row[1].split_once('.').unwrap().1.len() as i32));
+            assert!((mean - quantile * error - limit).abs() < room, "{row:?}");
+            assert!(limit <= variant.lower_bound, "{row:?}: rounded up");
+        }
+    }
+}
+
+#[test]
+fn for_an_ensemble_delta_is_said_to_cover_the_monte_carlo_error_only() {
+    let page = html(&evaluation(), &options(None));
+    assert!(page.contains("Nothing proves it."));
+    assert!(page.contains(">all: 0.05</td>"));
+    assert!(!page.contains("confidence region</h3>"));
+    // The return and one constraint.
+    assert!(page.contains("what δ covers fails with probability 0.1 at the most"));
+}
+
+#[test]
+fn the_confidence_region_can_be_computed_again_from_what_is_printed() {
+    let evaluation = proven();
+    let page = html(&evaluation, &options(None));
+    assert!(page.contains("0.025 of 0.05"));
+    assert!(page.contains("estimated from the model itself"));
+    for output in 0..3 {
+        let row = cells(&page, "The model’s confidence region", &format!("state {}", output + 1));
+        let [norm, gain, ratio, beta] =
+            <[f64; 4]>::try_from(row.iter().map(|c| value(c)).collect::<Vec<_>>()).unwrap();
+        let again = theory::beta(norm, ratio, gain, 3, 0.025);
+        assert!((again / beta - 1.0).abs() < 1e-3, "{row:?}: {again}");
+        // The noise that is fitted is what regularises, but for some jitter.
+        assert!((ratio - 1.0).abs() < 0.01, "{row:?}");
+        let stored = evaluation.guarantee.as_ref().unwrap().confidence.radius[output];
+        assert!((stored - beta).abs() < 1e-3, "{row:?}");
+    }
+}
+
+#[test]
+fn the_largest_gap_can_be_computed_again_from_what_is_printed() {
+    let page = html(&proven(), &options(None));
+    let printed = |name: &str| {
+        let cell = cells(&page, "The gap at the very worst", name).remove(0);
+        let cell = cell.replace("10<sup>", "").replace("</sup>", "");
+        value(cell.split(" (").next().unwrap())
+    };
+    let constants = GapConstants {
+        reward: printed("L<sub>r</sub>, of the reward"),
+        policy: printed("L<sub>π</sub>, of the policy"),
+        dynamics: printed("L<sub>f</sub>, of the dynamics"),
+        std: printed("L<sub>σ</sub>, of the posterior’s deviation"),
+        beta: printed("βₙ, the largest"),
+        state_dim: printed("d, dimensions of the state") as usize,
+        horizon: printed("T, steps") as usize,
+    };
+    let log10 = theory::ln_gap_constant(&constants) / std::f64::consts::LN_10;
+    assert!((log10 - printed("Cₙ")).abs() < 0.02, "{log10}");
+    let gap = printed("Cₙ") + printed("E‖σₙ‖ over neutral episodes").log10();
+    assert!((gap - printed("Largest gap, Cₙ · E‖σₙ‖")).abs() < 0.02, "{gap}");
+}
+
+#[test]
+fn the_data_is_summarised() {
+    let summary: Summary = logs(20).summary();
+    let (low, high) = (summary.actions[0].min, summary.actions[0].max);
+    let options = ReportOptions {
+        summary: Some(summary),
+        action_names: vec!["torque".into()],
+        ..options(None)
+    };
+    let page = html(&evaluation(), &options);
+    assert!(page.contains("20: 0 terminated (0\u{202f}%), 20 cut off (100\u{202f}%)"));
+    assert!(page.contains("3 state dimensions, 1 action dimension"));
+    let row = page.split_once("<th scope=\"row\">torque</th>").unwrap().1;
+    let row = row.split_once("</tr>").unwrap().0;
+    for bound in [low, high] {
+        assert!(row.contains(&format!(">{bound:.3}<").replace('-', "−")), "{bound}: {row}");
+    }
+    for name in ["return", "steps", "reward", "state 1"] {
+        assert!(page.contains(&format!("<th scope=\"row\">{name}</th>")), "{name}");
+    }
+}
+
+#[test]
+fn without_a_summary_the_evaluations_own_knowledge_of_the_data_is_shown() {
+    let page = html(&evaluation(), &options(None));
+    assert!(page.contains("20: 0 terminated"));
+    assert!(page.contains("<th scope=\"col\" class=\"number\">Largest</th>"));
+    assert!(!page.contains("cut off (") && !page.contains("action dimension"));
+}
+
+#[test]
+fn figures_are_pictures_on_white_paper_with_nothing_missing() {
+    for (name, svg) in figures(&evaluation(), &options(Some(-100.0))) {
+        for foreign in ["var(", "@media", "currentColor", "<svg viewBox"] {
+            assert!(!svg.contains(foreign), "{name}: {foreign}");
+        }
+        let size = |side: &str| -> u32 {
+            let after = svg.split_once(&format!(" {side}=\"")).unwrap().1;
+            after.split_once('"').unwrap().0.parse::<f64>().unwrap().ceil() as u32
+        };
+        let picture = resvg::tiny_skia::Pixmap::decode_png(&png(&svg).unwrap()).unwrap();
+        assert_eq!(picture.width(), 2 * size("width"), "{name}");
+        assert!(picture.height().abs_diff(2 * size("height")) <= 2, "{name}");
+        let white = |&&pixel: &&resvg::tiny_skia::PremultipliedColorU8| {
+            (pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()) == (255, 255, 255, 255)
+        };
+        let all = picture.pixels();
+        let inked = all.len() - all.iter().filter(white).count();
+        assert!(
+            white(&&all[0]) && white(&&all[all.len() - 1]),
+            "{name}: the margins are not white"
+        );
+        assert!(inked > all.len() / 100, "{name}: {inked} of {} pixels", all.len());
+    }
+}
+
+#[test]
 fn hostile_names_stay_text() {
     let hostile = "</title></style></svg><script>alert(1)</script><img src=x onerror=\"y\">'&\u{0}";
     let text = || Some(hostile.to_owned());
@@ -228,6 +412,10 @@ fn hostile_names_stay_text() {
         threshold: Some(0.0),
         command: text(),
         state_names: vec![hostile.into(); 9],
+        action_names: vec![hostile.into(); 9],
+        summary: Some(logs(2).summary()),
+        doubts: vec![Doubt { message: hostile.into(), help: hostile.into() }],
+        settings_in_file: true,
     };
     let mut evaluation = evaluation();
     evaluation.version = hostile.into();
@@ -239,7 +427,10 @@ fn hostile_names_stay_text() {
     evaluation.warnings =
         vec![Warning::NotConverged { objective: hostile.into(), variant: Variant::Ca, rounds: 1 }];
     let mut documents = vec![html(&evaluation, &options)];
-    documents.extend(figures(&evaluation, &options).into_iter().map(|(_, svg)| svg));
+    for (name, svg) in figures(&evaluation, &options) {
+        assert!(png(&svg).is_ok(), "{name}");
+        documents.push(svg);
+    }
     for document in documents {
         assert!(!document.contains("<script") && !document.contains("<img"));
         assert!(!document.contains("onerror=\"") && !document.contains('\u{0}'));

@@ -230,6 +230,9 @@ pub fn subject(
         files: defined.files.clone(),
         state_names: origin.state_names.clone(),
         threshold: None,
+        action_names: origin.action_names.clone(),
+        summary: origin.summary.clone(),
+        warnings: policy.warnings.clone(),
     })
 }
 

@@ -1,13 +1,21 @@
 //! An evaluation as one page that stands alone: HTML with inline SVG, without scripts and without
 //! anything fetched from elsewhere. The first screen is the decision, the rest its evidence.
 
+mod data;
 mod figures;
+mod guarantee;
+mod markup;
 mod page;
 mod plot;
+mod png;
 mod text;
 mod words;
 
+use hambo::dataset::Summary;
 use hambo::{Evaluation, Variant, VariantResult};
+
+pub use png::{DrawingError, png};
+pub use words::in_settings_file;
 
 use crate::verdict::Verdict;
 
@@ -26,6 +34,22 @@ pub struct ReportOptions {
     pub command: Option<String>,
     /// Names of the state's dimensions; those that are missing are numbered.
     pub state_names: Vec<String>,
+    /// Likewise of the action's.
+    pub action_names: Vec<String>,
+    /// What is in the data. Without it the report tells no more of it than the evaluation does.
+    pub summary: Option<Summary>,
+    /// Doubts that others have beside the evaluation's own.
+    pub doubts: Vec<Doubt>,
+    /// Name settings as `hambo.toml` does.
+    pub settings_in_file: bool,
+}
+
+/// Something to think about that the evaluation does not know of.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Doubt {
+    pub message: String,
+    /// What to do about it; may be empty.
+    pub help: String,
 }
 
 /// The report as one HTML file.
@@ -33,8 +57,8 @@ pub fn html(evaluation: &Evaluation, options: &ReportOptions) -> String {
     page::page(&Subject::new(evaluation, options))
 }
 
-/// The report's figures as separate SVG files: names without extension, and contents. Figures for
-/// which the evaluation holds no evidence are left out.
+/// The report's figures as SVG files that stand alone: names without extension, and contents.
+/// Figures for which the evaluation holds no evidence are left out. [`png()`] turns them into pixels.
 pub fn figures(evaluation: &Evaluation, options: &ReportOptions) -> Vec<(&'static str, String)> {
     let subject = Subject::new(evaluation, options);
     figures::all(&subject).iter().map(|figure| (figure.name, figure.standalone())).collect()

@@ -4,8 +4,9 @@ use hambo::VariantResult;
 
 use super::Subject;
 use super::figures::{self, Figure, STYLE};
-use super::text::{as_given, escape, fixed, number, percent, rounded_down};
-use super::words;
+use super::markup::{NUMBER, TEXT, facts, section, table};
+use super::text::{as_given, escape, fixed, in_lines, percent, rounded_down};
+use super::{data, guarantee, words};
 use crate::verdict::{Verdict, disqualifies};
 
 const PAGE_STYLE: &str = include_str!("page.css");
@@ -19,12 +20,13 @@ pub(super) fn page(subject: &Subject<'_>) -> String {
     let sections = [
         doubts(subject),
         constraints(subject),
-        section("Returns", "", &pictures(&figures, &["returns", "horizon"], "pair")),
-        section("The gap", GAP, &pictures(&figures, &["gap", "costs"], "pair")),
-        adversaries(subject, &figures),
-        section("The model", "", &pictures(&figures, &["reliability", "uncertainty"], "wide")),
-        data(subject),
+        guarantee::guarantee(subject),
         assumptions(subject),
+        section("returns", "Returns", "", &pictures(&figures, &["returns", "horizon"], "pair")),
+        section("gap", "The gap", GAP, &pictures(&figures, &["gap", "costs"], "pair")),
+        adversaries(subject, &figures),
+        model(subject, &figures),
+        data::data(subject),
         reproduce(subject),
     ];
     format!(
@@ -94,29 +96,18 @@ fn top(subject: &Subject<'_>, figures: &[Figure]) -> String {
     format!(
         "<div class=\"top {class}\"><div><p class=\"badge\"><svg viewBox=\"0 0 24 24\" \
          aria-hidden=\"true\"><path d=\"{sign}\"/></svg>{}</p><p class=\"sentence\">{}</p>\
-         <dl class=\"facts\">{facts}</dl><p class=\"covers\">{}{}</p></div>{}</div>",
+         <dl class=\"facts\">{facts}</dl><p class=\"covers\">{} See <a href=\"#guarantee\">what is \
+         guaranteed</a>.{}</p></div>{}</div>",
         subject.verdict,
         escape(&words::of_verdict(subject)),
         escape(&words::of_confidence(subject)),
-        match subject.evaluation.warnings.len() {
+        match worries(subject).len() {
             0 => String::new(),
             1 => " There is <a href=\"#doubts\">one doubt</a>.".into(),
             n => format!(" There are <a href=\"#doubts\">{n} doubts</a>."),
         },
         bounds.unwrap_or_default()
     )
-}
-
-/// A section, or nothing if it has no content.
-fn section(heading: &str, lead: &str, content: &str) -> String {
-    if content.is_empty() {
-        return String::new();
-    }
-    let lead = match lead {
-        "" => String::new(),
-        lead => format!("<p class=\"lead\">{}</p>", escape(lead)),
-    };
-    format!("<section><h2>{}</h2>{lead}{content}</section>", escape(heading))
 }
 
 fn picture(figure: &Figure) -> String {
@@ -140,27 +131,49 @@ fn pictures(figures: &[Figure], names: &[&str], layout: &str) -> String {
     }
 }
 
-fn doubts(subject: &Subject<'_>) -> String {
-    let warnings = &subject.evaluation.warnings;
-    if warnings.is_empty() {
-        return section("Doubts", "", "<p>None: every check was passed.</p>");
-    }
-    let mut ordered: Vec<_> = warnings.iter().collect();
+/// Something to worry about: whether the bound may be too high for it, what it is, what to do.
+type Worry = (bool, String, String);
+
+/// The evaluation's doubts and those of others, each once, the serious ones first.
+fn worries(subject: &Subject<'_>) -> Vec<Worry> {
+    let mut ordered: Vec<_> = subject.evaluation.warnings.iter().collect();
     ordered.sort_by_key(|warning| !disqualifies(warning));
-    let items: Vec<String> = ordered
+    let own = ordered.into_iter().map(|warning| {
+        let help = match subject.options.settings_in_file {
+            true => words::in_settings_file(warning.help()),
+            false => warning.help().to_owned(),
+        };
+        (disqualifies(warning), warning.to_string(), help)
+    });
+    let others = subject.options.doubts.iter();
+    let others = others.map(|doubt| (false, doubt.message.clone(), doubt.help.clone()));
+    let mut worries: Vec<Worry> = Vec::new();
+    for worry in own.chain(others) {
+        if !worries.contains(&worry) {
+            worries.push(worry);
+        }
+    }
+    worries
+}
+
+fn doubts(subject: &Subject<'_>) -> String {
+    let items: Vec<String> = worries(subject)
         .into_iter()
-        .map(|warning| {
-            let tag = match disqualifies(warning) {
+        .map(|(serious, message, help)| {
+            let tag = match serious {
                 true => "<span class=\"tag serious\">bound may be too high</span>",
                 false => "<span class=\"tag\">note</span>",
             };
-            let text = capitalised(&warning.to_string());
-            let help = in_code(&capitalised(warning.help()));
-            format!("<li><p>{tag}{}.</p><p class=\"soft\">{help}.</p></li>", escape(&text))
+            let message = escape(&sentence(&message));
+            let help = in_code(&sentence(&help));
+            format!("<li><p>{tag}{message}</p><p class=\"soft\">{help}</p></li>")
         })
         .collect();
-    let list = format!("<ol class=\"doubts\" id=\"doubts\">{}</ol>", items.concat());
-    section("Doubts, and what to do about them", "", &list)
+    if items.is_empty() {
+        return section("doubts", "Doubts", "", "<p>None: every check was passed.</p>");
+    }
+    let list = format!("<ol class=\"doubts\">{}</ol>", items.concat());
+    section("doubts", "Doubts, and what to do about them", "", &list)
 }
 
 /// Escapes text, and turns `this` into code.
@@ -172,73 +185,76 @@ fn in_code(text: &str) -> String {
     parts.collect()
 }
 
-fn capitalised(text: &str) -> String {
-    let mut rest = text.chars();
+/// With a capital, but for the names of variants, a full stop, and true apostrophes.
+fn sentence(text: &str) -> String {
+    let text = &text.replace('\'', "’");
+    let mut rest = text.trim_end_matches('.').chars();
     match rest.next() {
         Some(first) if !text.starts_with("DA") => {
-            first.to_uppercase().collect::<String>() + rest.as_str()
+            first.to_uppercase().collect::<String>() + rest.as_str() + "."
         }
-        _ => text.to_owned(),
+        Some(_) => text.trim_end_matches('.').to_owned() + ".",
+        None => String::new(),
     }
 }
 
 fn constraints(subject: &Subject<'_>) -> String {
-    let rows: Vec<String> = subject
+    let rows: Vec<Vec<String>> = subject
         .evaluation
         .constraints
         .iter()
         .map(|constraint| {
             let proven = constraint.lower_bound.is_some_and(|bound| bound >= 0.0);
-            format!(
-                "<tr><td>{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
+            vec![
                 escape(&constraint.name),
                 constraint.lower_bound.map_or("–".into(), |bound| rounded_down(bound, 4)),
-                if proven { "✓ at least zero" } else { "✕ not proven" }
-            )
+                if proven { "✓ at least zero" } else { "✕ not proven" }.to_owned(),
+            ]
         })
         .collect();
     if rows.is_empty() {
         return String::new();
     }
-    let head =
-        "<th>Constraint</th><th class=\"number\">Lower bound</th><th>Required: at least zero</th>";
+    let columns =
+        [("Constraint", TEXT), ("Lower bound", NUMBER), ("Required: at least zero", TEXT)];
     let lead = "The mean over the steps of an episode, bounded in the same way as the return, by \
                 adversaries of its own.";
-    section("Constraints", lead, &table(head, &rows))
-}
-
-fn table(head: &str, rows: &[String]) -> String {
-    let head =
-        if head.is_empty() { String::new() } else { format!("<thead><tr>{head}</tr></thead>") };
-    format!("<div class=\"scroll\"><table>{head}<tbody>{}</tbody></table></div>", rows.concat())
+    section("constraints", "Constraints", lead, &table(&columns, &rows, None))
 }
 
 fn adversaries(subject: &Subject<'_>, figures: &[Figure]) -> String {
-    let decimals = subject.decimals;
+    let variants = &subject.evaluation.variants;
     let row = |variant: &VariantResult| {
-        let estimate = variant.estimate;
-        let error =
-            format!("{} ± {}", fixed(estimate.mean, decimals), fixed(estimate.std_error, decimals));
         let bound = match variant.name.is_conservative() {
-            true => rounded_down(variant.lower_bound, decimals),
+            true => rounded_down(variant.lower_bound, subject.decimals),
             false => "none".into(),
         };
-        let class = if subject.decides(variant) { " class=\"main\"" } else { "" };
-        format!(
-            "<tr{class}><th>{}</th><td class=\"number\">{error}</td><td class=\"number\">{bound}</td>\
-             <td class=\"number\">{}</td></tr>",
-            variant.name,
-            percent(variant.outside_data)
-        )
+        let rounds = match (variant.converged, variant.rounds.len()) {
+            (None, _) => "–".into(),
+            (Some(true), rounds) => rounds.to_string(),
+            (Some(false), rounds) => format!("{rounds}, not converged"),
+        };
+        vec![
+            variant.name.to_string(),
+            fixed(variant.estimate.mean, subject.decimals),
+            bound,
+            rounds,
+            percent(variant.outside_data),
+        ]
     };
-    let rows: Vec<String> = subject.evaluation.variants.iter().map(row).collect();
-    let head = "<th>Variant</th><th class=\"number\">Mean return ± std. error</th>\
-                <th class=\"number\">Lower bound</th><th class=\"number\">Outside the data</th>";
+    let rows: Vec<Vec<String>> = variants.iter().map(row).collect();
+    let main = variants.iter().position(|variant| subject.decides(variant));
+    let columns = [
+        ("Variant", TEXT),
+        ("Mean return", NUMBER),
+        ("Lower bound", NUMBER),
+        ("Rounds", NUMBER),
+        ("Outside data", NUMBER),
+    ];
     let numbers = format!(
-        "<div><h3>In numbers</h3>{}<p class=\"note\">“Outside the data” is the share of steps that are \
-         less certain than every calibration point. The mean is of {} episodes.</p></div>",
-        table(head, &rows),
-        fixed(subject.evaluation.settings.episodes as f64, 0)
+        "<div><h3>In numbers</h3>{}<p class=\"note\">“Outside data” is the share of steps that are \
+         less certain than every calibration point.</p></div>",
+        table(&columns, &rows, main)
     );
     let training = figures.iter().find(|figure| figure.name == "training").map(picture);
     let content = format!(
@@ -246,76 +262,12 @@ fn adversaries(subject: &Subject<'_>, figures: &[Figure]) -> String {
         training.unwrap_or_default(),
         pictures(figures, &["episodes"], "wide")
     );
-    section("The adversaries", "", &content)
+    section("adversaries", "The adversaries", "", &content)
 }
 
-fn data(subject: &Subject<'_>) -> String {
-    let evaluation = subject.evaluation;
-    let data = &evaluation.data;
-    let model = match evaluation.members {
-        0 => "Gaussian processes".to_owned(),
-        members => format!("ensemble of {members} neural networks"),
-    };
-    let count = |value: usize| fixed(value as f64, 0);
-    let calibration = &evaluation.calibration;
-    let facts = [
-        ("Transitions", count(data.rows)),
-        (
-            "Episodes",
-            format!(
-                "{}, of which {} terminated",
-                count(data.episodes),
-                count(data.terminated_episodes)
-            ),
-        ),
-        ("Fingerprint (BLAKE3)", format!("<code>{}</code>", escape(&data.fingerprint))),
-        ("Model", model),
-        (
-            "Calibration",
-            format!(
-                "error {} before, {} after, on {} held-out points",
-                number(calibration.error_before),
-                number(calibration.error_after),
-                count(calibration.points)
-            ),
-        ),
-        (
-            "Horizon",
-            format!(
-                "{} steps, discount {}",
-                count(evaluation.horizon),
-                as_given(f64::from((evaluation.discount * 1e6).round()) / 1e6)
-            ),
-        ),
-    ];
-    let facts: Vec<String> = facts
-        .iter()
-        .map(|(name, value)| format!("<tr><th>{name}</th><td>{value}</td></tr>"))
-        .collect();
-    let factors = calibration.box_factors();
-    let cell = |value: Option<f64>| {
-        format!("<td class=\"number\">{}</td>", value.map_or("–".into(), number))
-    };
-    let dimension = |index: usize| {
-        let range = evaluation.data_range.get(index);
-        format!(
-            "<tr><td>{}</td>{}{}{}{}</tr>",
-            escape(&subject.outputs[index]),
-            cell(range.map(|range| f64::from(range[0]))),
-            cell(range.map(|range| f64::from(range[1]))),
-            cell(calibration.temperatures.get(index).map(|&t| f64::from(t))),
-            cell(factors.get(index).map(|&f| f64::from(f))),
-        )
-    };
-    let rows: Vec<String> = (0..subject.outputs.len()).map(dimension).collect();
-    let head = "<th>Dimension</th><th class=\"number\">Smallest</th><th class=\"number\">Largest</th>\
-                <th class=\"number\">Temperature</th><th class=\"number\">Box factor</th>";
-    let content = format!(
-        "<div class=\"wide\">{}</div><div class=\"wide\">{}</div>",
-        table("", &facts),
-        table(head, &rows)
-    );
-    section("The data", "", &content)
+fn model(subject: &Subject<'_>, figures: &[Figure]) -> String {
+    let pictures = pictures(figures, &["reliability", "uncertainty"], "wide");
+    section("model", "The model", "", &(pictures + &data::model(subject)))
 }
 
 fn assumptions(subject: &Subject<'_>) -> String {
@@ -324,27 +276,29 @@ fn assumptions(subject: &Subject<'_>) -> String {
         .map(|assumption| format!("<li>{}</li>", escape(assumption)))
         .collect();
     let lead = "If one of these does not hold, neither does the bound.";
-    section("What is assumed", lead, &format!("<ul class=\"plain\">{}</ul>", items.concat()))
+    section(
+        "assumptions",
+        "What is assumed",
+        lead,
+        &format!("<ul class=\"plain\">{}</ul>", items.concat()),
+    )
 }
+
+/// Letters of a line of the command.
+const COMMAND_WIDTH: usize = 76;
 
 fn reproduce(subject: &Subject<'_>) -> String {
     let evaluation = subject.evaluation;
     let command = match &subject.options.command {
-        Some(command) => format!("<pre>{}</pre>", escape(command)),
+        Some(command) => format!("<pre>{}</pre>", escape(&in_lines(command, COMMAND_WIDTH))),
         None => String::new(),
     };
     let settings = serde_json::to_string_pretty(&evaluation.settings).unwrap_or_default();
     let total: f64 = evaluation.timings.values().sum();
-    let timings: Vec<String> = evaluation
+    let timings: Vec<(&str, String)> = evaluation
         .timings
         .iter()
-        .map(|(stage, seconds)| {
-            format!(
-                "<tr><th>{}</th><td class=\"number\">{} s</td></tr>",
-                escape(stage),
-                fixed(*seconds, 1)
-            )
-        })
+        .map(|(stage, seconds)| (stage.as_str(), format!("{} s", fixed(*seconds, 1))))
         .collect();
     let content = format!(
         "{command}<p>Seed {}, hambo {}, {} s in all. The same data, settings and seed give the same \
@@ -354,7 +308,7 @@ fn reproduce(subject: &Subject<'_>) -> String {
         escape(&evaluation.version),
         fixed(total, 0),
         escape(&settings),
-        table("", &timings)
+        facts(&timings)
     );
-    section("How to reproduce it", "", &content)
+    section("reproduce", "How to reproduce it", "", &content)
 }

@@ -2,7 +2,7 @@
 //!
 //! Colours are classes of `figure.css`, so that one drawing serves a light page, a dark one and paper.
 
-use super::text::{escape, number, shortened};
+use super::text::{escape, shortened, tick_label};
 
 /// Maps data to pixels.
 #[derive(Debug, Clone, Copy)]
@@ -128,7 +128,7 @@ impl Plot {
         for tick in self.x.ticks(wanted) {
             let x = self.x.at(tick);
             self.segment("axis", [x, bottom, x, bottom + 4.0]);
-            self.text("tick", [x, bottom + 16.0], "middle", &number(tick));
+            self.text("tick", [x, bottom + 16.0], "middle", &tick_label(tick));
         }
         self.text("label", [right, bottom + 32.0], "end", title);
     }
@@ -139,7 +139,7 @@ impl Plot {
         for tick in self.y.ticks(wanted) {
             let y = self.y.at(tick);
             self.segment("grid", [left, y, right, y]);
-            self.text("tick", [left - 6.0, y + 4.0], "end", &number(tick));
+            self.text("tick", [left - 6.0, y + 4.0], "end", &tick_label(tick));
         }
         self.text("label", [0.0, top - 12.0], "start", title);
     }

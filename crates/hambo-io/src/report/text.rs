@@ -29,6 +29,34 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
+/// A command in lines that a shell puts together again, broken before its flags.
+pub(super) fn in_lines(command: &str, most: usize) -> String {
+    let mut quote = None;
+    let mut words = vec![String::new()];
+    let mut letters = command.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match (quote, letter) {
+            (None, ' ') if letters.peek() == Some(&'-') => words.push(String::new()),
+            (None, '\'' | '"') => quote = Some(letter),
+            (Some(open), letter) if open == letter => quote = None,
+            _ => {}
+        }
+        if let Some(word) = words.last_mut().filter(|word| !(word.is_empty() && letter == ' ')) {
+            word.push(letter);
+        }
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for word in words {
+        let indent = if lines.is_empty() { "" } else { "    " };
+        let fits = |line: &&mut String| line.chars().count() + 1 + word.chars().count() <= most;
+        match lines.last_mut().filter(fits) {
+            Some(line) => *line += &format!(" {word}"),
+            None => lines.push(format!("{indent}{word}")),
+        }
+    }
+    lines.join(" \\\n")
+}
+
 /// A number with so many decimals, a true minus sign, and groups of three digits.
 pub(super) fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
@@ -72,6 +100,16 @@ pub(super) fn number(value: f64) -> String {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         false => text,
     }
+}
+
+/// A round number beside an axis, where there is little room.
+pub(super) fn tick_label(value: f64) -> String {
+    if value == 0.0 || value.abs() >= 1e-3 {
+        return number(value);
+    }
+    let text = format!("{value:.2e}");
+    let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+    sign(&format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.')))
 }
 
 /// A number as it was given.
@@ -120,6 +158,11 @@ mod tests {
     }
 
     #[test]
+    fn small_numbers_beside_an_axis_are_short() {
+        assert_eq!([0.0, 0.25, 1.5e-5, -5e-6].map(tick_label), ["0", "0.25", "1.5e−5", "−5e−6"]);
+    }
+
+    #[test]
     fn a_bound_never_grows_by_being_printed() {
         assert_eq!(rounded_down(-312.41, 1), "−312.5");
         assert_eq!(rounded_down(312.49, 1), "312.4");
@@ -135,6 +178,13 @@ mod tests {
     #[test]
     fn escaped_text_has_no_markup_left() {
         assert_eq!(escape("<a href='x'>&\"\u{0}\u{1b}"), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;");
+    }
+
+    #[test]
+    fn a_long_command_is_broken_before_its_flags_and_never_inside_quotes() {
+        assert_eq!(in_lines("hambo fit a.csv --out m", 80), "hambo fit a.csv --out m");
+        let long = "hambo fit 'a -b.csv' --out model --seed 3";
+        assert_eq!(in_lines(long, 22), "hambo fit 'a -b.csv' \\\n    --out model \\\n    --seed 3");
     }
 
     #[test]

@@ -68,10 +68,15 @@ pub(super) fn of_verdict(subject: &Subject<'_>) -> String {
     }
 }
 
+/// The library names settings within their section; in the file they have longer names.
+pub fn in_settings_file(help: &str) -> String {
+    help.replace("`adversary.", "`evaluation.adversary.").replace("`gp.", "`model.gp.")
+}
+
 /// What holds with which probability.
 pub(super) fn of_confidence(subject: &Subject<'_>) -> String {
     let evaluation = subject.evaluation;
-    let covers = &evaluation.delta_covers;
+    let covers = evaluation.delta_covers.replace('\'', "’");
     format!("Confidence {}. It covers {covers}.", confidence(evaluation.delta))
 }
 

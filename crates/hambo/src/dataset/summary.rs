@@ -1,12 +1,12 @@
 //! What is in a dataset, in a few numbers.
 
 use ndarray::ArrayView2;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Dataset;
 
 /// Smallest, mean and largest of some numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Range {
     pub min: f64,
     pub mean: f64,
@@ -14,7 +14,7 @@ pub struct Range {
 }
 
 /// Counts, ranges and returns.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     pub rows: usize,
     pub episodes: usize,

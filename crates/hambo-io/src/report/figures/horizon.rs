@@ -81,7 +81,7 @@ pub(super) fn gap(subject: &Subject<'_>) -> Option<Figure> {
     plot.x_axis("steps", 5);
     let lost_line = thinned(&lost);
     let area: Vec<(f64, f64, f64)> =
-        lost_line.iter().map(|&(x, y)| (x, y.min(0.0), y.max(0.0))).collect();
+        with_crossings(&lost_line).into_iter().map(|(x, y)| (x, y.min(0.0), y.max(0.0))).collect();
     plot.area("accent-area", &area);
     plot.line("accent", lost_line);
     plot.level("axis", 0.0);
@@ -94,16 +94,32 @@ pub(super) fn gap(subject: &Subject<'_>) -> Option<Figure> {
         .find(|(with, without)| without.estimate.mean - with.estimate.mean >= 0.5 * total)
         .map(|(point, _)| point.steps)
         .filter(|_| total > 0.0);
-    let half =
-        half.map(|steps| format!(" Half of it is lost by step {steps}.")).unwrap_or_default();
+    // What is less than the last printed digit is not worth telling apart.
+    let together = match total.abs() < 0.5 * 10f64.powi(-(subject.decimals as i32)) {
+        true => "next to nothing".to_owned(),
+        false => {
+            let half = half.map(|steps| format!(". Half of it is lost by step {steps}"));
+            fixed(total, subject.decimals) + &half.unwrap_or_default()
+        }
+    };
     let caption = format!(
-        "Mean reward under {} minus that under {}, step by step: together {}.{half}",
-        neutral.name,
-        deciding.name,
-        fixed(total, subject.decimals)
+        "Mean reward under {} minus that under {}, step by step: together {together}.",
+        neutral.name, deciding.name
     );
     let drawings = vec![plot.finish("Return lost to the adversary in each step")];
     Some(Figure { name: "gap", heading: "When return is lost", caption, drawings })
+}
+
+/// The same line with a point wherever it crosses zero.
+fn with_crossings(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for &(x, y) in line {
+        if let Some(&(x0, y0)) = points.last().filter(|(_, y0)| y0 * y < 0.0) {
+            points.push((x0 + (x - x0) * y0 / (y0 - y), 0.0));
+        }
+        points.push((x, y));
+    }
+    points
 }
 
 /// Which dimension the adversary hurts most through.
@@ -118,7 +134,9 @@ pub(super) fn costs(subject: &Subject<'_>) -> Option<Figure> {
     order.truncate(MOST_PANELS);
     let named = order.iter().map(|&index| (subject.outputs[index].as_str(), costs.alone[index]));
     let rows: Vec<_> = std::iter::once(("all together", costs.all)).chain(named).collect();
-    let x = range(rows.iter().map(|(_, cost)| cost.mean).chain([0.0]), 0.02);
+    let ends =
+        |cost: &hambo::bound::Estimate| [cost.mean - cost.std_error, cost.mean + cost.std_error];
+    let x = range(rows.iter().flat_map(|(_, cost)| ends(cost)).chain([0.0]), 0.02);
     let height = TOP + ROW * rows.len() as f64 + 4.0;
     let mut plot = Plot::new([WIDTH, height], [TOP, 112.0, 4.0, 120.0], x, (0.0, 1.0));
     plot.text("label", [120.0, 12.0], "start", "return lost when only this dimension is shifted");
@@ -131,20 +149,41 @@ pub(super) fn costs(subject: &Subject<'_>) -> Option<Figure> {
         let (bar, label) =
             if index == 0 { ("soft-fill", "label") } else { ("accent-fill", "value") };
         plot.rectangle(bar, [left, y + 4.0, width, ROW - 10.0]);
+        let [low, high] = ends(cost).map(|end| plot.x.at(end));
+        plot.segment("whisker", [low, y + 11.0, high, y + 11.0]);
         plot.text(label, [112.0, y + 15.0], "end", &shortened(name, 18));
         let value = format!("{} ± {}", fixed(cost.mean, decimals), fixed(cost.std_error, decimals));
         plot.text("value", [WIDTH, y + 15.0], "end", &value);
     }
     plot.segment("axis", [zero, TOP, zero, height - 4.0]);
+    let unclear = match (costs.all.mean, costs.all.std_error) {
+        (0.0, 0.0) => " No round of training did harm, so that nothing is shifted.",
+        (mean, error) if mean.abs() < 2.0 * error => {
+            " All together is within two standard errors of nothing."
+        }
+        _ => "",
+    };
     let rest = match dropped {
         0 => String::new(),
         more => format!(" {more} dimensions that cost less are left out."),
     };
     let caption = format!(
         "CA’s adversary against no shift at all, on the same {} episodes, ± one standard error. The \
-         parts need not add up.{rest}",
+         parts need not add up.{unclear}{rest}",
         subject.evaluation.settings.cost_episodes
     );
     let drawings = vec![plot.finish("Return lost to the adversary through each dimension")];
     Some(Figure { name: "costs", heading: "Where return is lost", caption, drawings })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_crossings;
+
+    #[test]
+    fn a_line_has_a_point_where_it_crosses_zero() {
+        let line = [(0.0, 1.0), (2.0, -1.0), (3.0, 0.0), (4.0, 2.0)];
+        let expected = [(0.0, 1.0), (1.0, 0.0), (2.0, -1.0), (3.0, 0.0), (4.0, 2.0)];
+        assert_eq!(with_crossings(&line), expected);
+    }
 }

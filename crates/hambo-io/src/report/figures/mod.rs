@@ -2,18 +2,18 @@
 
 mod horizon;
 mod panels;
+mod standalone;
 mod training;
 mod variants;
 
 use super::Subject;
 use super::plot::Drawing;
-use super::text::escape;
 
 pub(super) const STYLE: &str = include_str!("../figure.css");
 
 /// Size of a figure that stands alone, but for its height, and of one of many panels.
-const WIDTH: f64 = 480.0;
-const PANEL: [f64; 2] = [230.0, 165.0];
+const WIDTH: f64 = 440.0;
+const PANEL: [f64; 2] = [200.0, 150.0];
 
 /// Dimensions with a panel of their own, at the most.
 const MOST_PANELS: usize = 16;
@@ -44,35 +44,6 @@ pub(super) fn all(subject: &Subject<'_>) -> Vec<Figure> {
         panels::uncertainty(subject),
     ];
     figures.into_iter().flatten().collect()
-}
-
-impl Figure {
-    /// An SVG file of its own, panels side by side.
-    pub(super) fn standalone(&self) -> String {
-        const COLUMNS: usize = 3;
-        const GAP: f64 = 16.0;
-        let (mut width, mut height): (f64, f64) = (0.0, 0.0);
-        let mut placed = String::new();
-        for (index, drawing) in self.drawings.iter().enumerate() {
-            let x = (index % COLUMNS) as f64 * (drawing.width + GAP) + GAP;
-            let y = (index / COLUMNS) as f64 * (drawing.height + GAP) + GAP;
-            (width, height) =
-                (width.max(x + drawing.width + GAP), height.max(y + drawing.height + GAP));
-            let place = format!(
-                "x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{}\"",
-                drawing.width, drawing.height
-            );
-            placed += &drawing.element(&place);
-        }
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
-             width=\"{width}\" height=\"{height}\" class=\"figure\"><title>{}</title>\
-             <desc>{}</desc><style>{STYLE}</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>{placed}\
-             </svg>\n",
-            escape(self.heading),
-            escape(&self.caption)
-        )
-    }
 }
 
 /// Every n-th of many points, and the last.

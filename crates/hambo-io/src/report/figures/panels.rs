@@ -7,12 +7,12 @@ use super::super::plot::{Plot, range};
 use super::super::text::{fixed, percent, shortened};
 use super::{Figure, PANEL, most_telling, thinned};
 
-const MARGINS: [f64; 4] = [26.0, 14.0, 22.0, 38.0];
+const MARGINS: [f64; 4] = [26.0, 14.0, 22.0, 36.0];
 
 /// A panel with its name above it.
 fn panel(name: &str, x: (f64, f64), y: (f64, f64)) -> Plot {
     let mut plot = Plot::new(PANEL, MARGINS, x, y);
-    plot.text("strong", [0.0, 12.0], "start", &shortened(name, 32));
+    plot.text("strong", [0.0, 12.0], "start", &shortened(name, 28));
     plot
 }
 

@@ -9,7 +9,7 @@ use super::super::words;
 use super::{Figure, WIDTH};
 
 const BOTTOM: f64 = 44.0;
-const LABELS: f64 = 162.0;
+const LABELS: f64 = 154.0;
 
 /// The name of a row, and what it stands for.
 fn row_label(plot: &mut Plot, subject: &Subject<'_>, variant: &VariantResult, y: f64) {

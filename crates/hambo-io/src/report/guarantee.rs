@@ -1,0 +1,303 @@
+//! What δ covers, part by part, in numbers that a reader can compute again.
+
+use hambo::bound::Estimate;
+use hambo::{Guarantee, VariantResult};
+
+use super::Subject;
+use super::markup::{NUMBER, TEXT, section, table};
+use super::text::{as_given, escape, fixed, number, percent, rounded_down};
+
+pub(super) fn guarantee(subject: &Subject<'_>) -> String {
+    let evaluation = subject.evaluation;
+    let lead = match evaluation.guarantee {
+        Some(_) => {
+            "For Gaussian processes δ covers the model and the Monte Carlo error, one half each, on \
+             the conditions below."
+        }
+        None => {
+            "For an ensemble δ covers the Monte Carlo error only: nothing is proven about the model."
+        }
+    };
+    let theorems = match &evaluation.guarantee {
+        Some(proven) => format!("{}{}", region(subject, proven), gap(subject, proven)),
+        None => String::new(),
+    };
+    let content = format!("{}{}{theorems}", parts(subject), limits(subject));
+    section("guarantee", "What is guaranteed", lead, &content)
+}
+
+/// The Monte Carlo limit's part of δ.
+fn monte_carlo_delta(subject: &Subject<'_>) -> f64 {
+    let delta = subject.evaluation.delta;
+    if subject.evaluation.guarantee.is_some() { delta / 2.0 } else { delta }
+}
+
+/// Each part of the bound: its share of δ, what was done, and when it holds.
+fn parts(subject: &Subject<'_>) -> String {
+    let evaluation = subject.evaluation;
+    let model = match &evaluation.guarantee {
+        Some(proven) => proven_model(subject, proven),
+        None => heuristic_model(subject),
+    };
+    let independent = match starts_are_sampled(subject) {
+        true => "logged starts, each with all of its episodes,",
+        false => "episodes",
+    };
+    let monte_carlo = vec![
+        "Monte Carlo".to_owned(),
+        share(monte_carlo_delta(subject), evaluation.delta),
+        format!(
+            "One-sided Student limit of each variant’s mean return over {} fresh episodes. The smallest \
+             limit is the bound; taking the minimum costs no δ.",
+            fixed(evaluation.settings.episodes as f64, 0)
+        ),
+        format!("The {independent} are independent, and their mean is close to normal."),
+    ];
+    let adversary = vec![
+        "Adversary".to_owned(),
+        "none".to_owned(),
+        "What the trained adversaries found stands for the worst case that the model allows."
+            .into(),
+        "Training came close to it: no probability, but the learning curves and the doubts tell."
+            .into(),
+    ];
+    let columns =
+        [("Part", TEXT), ("Share of δ", TEXT), ("What was done", TEXT), ("Holds if", TEXT)];
+    let joint = match evaluation.constraints.len() {
+        0 => String::new(),
+        constraints => {
+            let bounds = constraints + 1;
+            let part = monte_carlo_delta(subject);
+            let together = evaluation.delta - part + bounds as f64 * part;
+            format!(
+                "<p class=\"note\">Each of the {bounds} bounds, of the return and of the constraints, has a δ \
+                 of its own. All together, what δ covers fails with probability {} at the most.</p>",
+                as_given(rounded(together.min(1.0)))
+            )
+        }
+    };
+    let table = table(&columns, &[model, monte_carlo, adversary], None);
+    format!("<div class=\"parts\">{table}{joint}</div>")
+}
+
+fn heuristic_model(subject: &Subject<'_>) -> Vec<String> {
+    let evaluation = subject.evaluation;
+    let factor = match evaluation.settings.beta {
+        1.0 => String::new(),
+        beta => format!("{} · ", number(f64::from(beta))),
+    };
+    let outside = subject.shown().map_or(0.0, |shown| shown.outside_data);
+    vec![
+        "Model".into(),
+        "none".into(),
+        format!(
+            "CA shifts every output by up to {factor}max(1, τ) of its epistemic standard deviations; DA1 \
+             and DAinf choose among the {} members.",
+            evaluation.members
+        ),
+        format!(
+            "The truth lies within reach of these choices. <strong>Nothing proves it.</strong> The \
+             evidence: a calibration error of {} on {} points, and {} of the steps outside what \
+             calibration saw.",
+            number(evaluation.calibration.error_after),
+            fixed(evaluation.calibration.points as f64, 0),
+            percent(outside)
+        ),
+    ]
+}
+
+fn proven_model(subject: &Subject<'_>, proven: &Guarantee) -> Vec<String> {
+    let evaluation = subject.evaluation;
+    let confidence = &proven.confidence;
+    let norm = match confidence.norm_is_estimated {
+        true => {
+            "‖f‖ ≤ B for every output, where B was <strong>estimated from the model itself</strong>"
+        }
+        false => "‖f‖ ≤ B for every output, where B was given",
+    };
+    let kernel = match confidence.hyperparameters_are_learned {
+        true => {
+            "the kernel was chosen before the data was seen; <strong>here the data chose it</strong>"
+        }
+        false => "the kernel, which was given, was chosen before the data was seen",
+    };
+    let scaled = match evaluation.settings.beta {
+        beta if beta < 1.0 => format!(
+            " <strong>The box was narrowed by the factor {}, for which nothing is proven.</strong>",
+            number(f64::from(beta))
+        ),
+        _ => String::new(),
+    };
+    vec![
+        "Model".into(),
+        share(evaluation.delta / 2.0, evaluation.delta),
+        "Everywhere, and for all outputs at once, the true function lies within βₙ posterior standard \
+         deviations of the mean (Abbasi-Yadkori, 2012, theorem 3.11). CA shifts within that box."
+            .into(),
+        format!("{norm}; {kernel}; and the noise is Gaussian.{scaled}"),
+    ]
+}
+
+/// `0.025 of 0.05`
+fn share(part: f64, whole: f64) -> String {
+    match part == whole {
+        true => format!("all: {}", as_given(rounded(part))),
+        false => format!("{} of {}", as_given(rounded(part)), as_given(rounded(whole))),
+    }
+}
+
+/// Without the last digits that halving and adding leave behind.
+fn rounded(value: f64) -> f64 {
+    (value * 1e9).round() / 1e9
+}
+
+fn starts_are_sampled(subject: &Subject<'_>) -> bool {
+    let episodes = subject.evaluation.settings.episodes;
+    subject.shown().is_some_and(|shown| shown.estimate.independent < episodes)
+}
+
+/// Student's quantile that the limit of `estimate` used.
+fn student_quantile(estimate: &Estimate, delta: f64) -> f64 {
+    -Estimate { mean: 0.0, std_error: 1.0, ..*estimate }.lower_limit(delta)
+}
+
+/// The Monte Carlo limit of every conservative variant, step by step.
+fn limits(subject: &Subject<'_>) -> String {
+    // Two digits more than elsewhere, so that the sum can be done by hand.
+    let decimals = subject.decimals + 2;
+    let delta = monte_carlo_delta(subject);
+    let conservative = |variant: &&VariantResult| variant.name.is_conservative();
+    let variants: Vec<_> = subject.evaluation.variants.iter().filter(conservative).collect();
+    if variants.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<Vec<String>> = variants
+        .iter()
+        .map(|variant| {
+            let estimate = &variant.estimate;
+            vec![
+                variant.name.to_string(),
+                fixed(estimate.mean, decimals),
+                fixed(estimate.std_error, decimals),
+                fixed(estimate.independent as f64, 0),
+                fixed(student_quantile(estimate, delta), 4),
+                rounded_down(variant.lower_bound, decimals),
+            ]
+        })
+        .collect();
+    let main = variants.iter().position(|variant| subject.decides(variant));
+    let columns = [
+        ("Variant", TEXT),
+        ("Mean R̄", NUMBER),
+        ("Error s", NUMBER),
+        ("G", NUMBER),
+        ("t", NUMBER),
+        ("R̄ − t · s", NUMBER),
+    ];
+    let counted = match starts_are_sampled(subject) {
+        true => "G the number of logged starts: episodes from the same one are one observation",
+        false => "G the number of episodes, which are independent",
+    };
+    let many = match subject.evaluation.members {
+        0..=20 => "",
+        _ => {
+            " With more than twenty members DAinf is the δ-quantile over members, not the minimum."
+        }
+    };
+    format!(
+        "<h3>The Monte Carlo limit</h3>{}<p class=\"note\">s is the mean’s standard error, {counted}, and t \
+         the {} quantile of Student’s distribution with G − 1 degrees of freedom.{many}</p>",
+        table(&columns, &rows, main),
+        as_given(rounded(1.0 - delta))
+    )
+}
+
+/// The model's confidence region, output by output.
+fn region(subject: &Subject<'_>, proven: &Guarantee) -> String {
+    let confidence = &proven.confidence;
+    let outputs = confidence.radius.len();
+    let delta = subject.evaluation.delta / 2.0;
+    let rows: Vec<Vec<String>> = (0..outputs)
+        .map(|index| {
+            let at = |values: &[f64]| values.get(index).copied().unwrap_or(f64::NAN);
+            let (beta, norm) = (at(&confidence.radius), at(&confidence.norm_bound));
+            let gain = at(&confidence.information_gain);
+            let ratio = (beta - norm) / (2.0 * (gain + 1.0 + (outputs as f64 / delta).ln())).sqrt();
+            vec![
+                subject.outputs.get(index).map_or("–".into(), |name| escape(name)),
+                fixed(norm, 3),
+                fixed(gain, 3),
+                fixed(ratio, 4),
+                fixed(beta, 3),
+            ]
+        })
+        .collect();
+    let columns = [
+        ("Output", TEXT),
+        ("Norm B", NUMBER),
+        ("Information gain Iₙ", NUMBER),
+        ("Noise R/√λ", NUMBER),
+        ("βₙ", NUMBER),
+    ];
+    format!(
+        "<h3>The model’s confidence region</h3><p class=\"formula\">βₙ = B + R/√λ · \
+         √(2 (Iₙ + 1 + ln(d/δ′)))</p>{}<p class=\"note\">d = {outputs} outputs, δ′ = {} (the model’s \
+         part). B is in standardised units. Iₙ = ½ ln det(I + K/λ) is the data’s information gain, R \
+         the noise’s standard deviation, λ what regularises the kernel matrix.</p>",
+        table(&columns, &rows, None),
+        as_given(rounded(delta))
+    )
+}
+
+/// How far the bound can be from the truth at the very worst.
+fn gap(subject: &Subject<'_>, proven: &Guarantee) -> String {
+    let evaluation = subject.evaluation;
+    let confidence = &proven.confidence;
+    let or_none =
+        |value: Option<f64>| value.map_or("none for this kernel".into(), |value| fixed(value, 3));
+    let beta = confidence.radius.iter().copied().fold(0.0, f64::max);
+    let log_of_constant = proven.log10_worst_gap.map(|gap| gap - proven.mean_std.log10());
+    let power = |log: Option<f64>| match log {
+        Some(log) => format!("10<sup>{}</sup>", fixed(log, 2)),
+        None => "not defined".into(),
+    };
+    let slope = |value: f64| format!("{} (steepest slope seen)", fixed(value, 3));
+    let rows = [
+        ("L<sub>f</sub>, of the dynamics", or_none(confidence.lipschitz_dynamics)),
+        ("L<sub>σ</sub>, of the posterior’s deviation", or_none(confidence.lipschitz_std)),
+        ("L<sub>r</sub>, of the reward", slope(proven.measured_lipschitz_reward)),
+        ("L<sub>π</sub>, of the policy", slope(proven.measured_lipschitz_policy)),
+        ("βₙ, the largest", fixed(beta, 3)),
+        ("d, dimensions of the state", evaluation.data_range.len().to_string()),
+        ("T, steps", evaluation.horizon.to_string()),
+        ("E‖σₙ‖ over neutral episodes", number(proven.mean_std)),
+        ("Cₙ", power(log_of_constant)),
+        ("Largest gap, Cₙ · E‖σₙ‖", power(proven.log10_worst_gap)),
+    ];
+    let rows = rows.map(|(name, value)| vec![name.to_owned(), value]);
+    format!(
+        "<h3>The gap at the very worst</h3><p class=\"formula\">Cₙ = L̄<sub>r</sub> (1 + √d) βₙ T² (1 + \
+         L̄<sub>f</sub> + (1 + √d) βₙ L̄<sub>σ</sub>)<sup>T−1</sup>, where L̄ = L (1 + L<sub>π</sub>)</p>{}\
+         <p class=\"note\">This is no estimate: {}.</p>",
+        table(&[("Constant", TEXT), ("Value", TEXT)], &rows, None),
+        escape(&proven.meaning)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quantile_is_students() {
+        // 3 degrees of freedom, 95 %: 2.353363, from any table.
+        let estimate = Estimate { mean: 7.0, std_error: 0.3, independent: 4 };
+        assert!((student_quantile(&estimate, 0.05) - 2.353_363).abs() < 1e-5);
+    }
+
+    #[test]
+    fn shares_are_printed_without_the_dust_of_arithmetic() {
+        assert_eq!(share(0.1 + 0.2 - 0.25, 0.1), "0.05 of 0.1");
+        assert_eq!(share(0.05, 0.05), "all: 0.05");
+    }
+}
