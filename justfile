@@ -81,8 +81,10 @@ python:
     # From elsewhere: in `python` the folder `hambo` would be taken for the built package.
     cd target
     export PYTHONPATH="$PWD/python-package" MYPYPATH="$PWD/python-package"
-    "$bin/pytest" --config-file ../python/pyproject.toml -m "not timing" ../python/tests
-    "$bin/mypy" --config-file ../python/pyproject.toml ../python/tests ../python/examples
+    export HAMBO_COMMAND="$PWD/debug/hambo" HAMBO_ONE_BOUND="$PWD/debug/examples/one_bound"
+    "$bin/pytest" --config-file ../pyproject.toml ../python/tests
+    "$bin/mypy" --config-file ../pyproject.toml ../python/tests ../python/examples ../python/benchmarks
+    "$bin/stubtest" --mypy-config-file ../pyproject.toml hambo._native
 
 # The Python package as users get it: a wheel in a new virtual environment, its tests, and its types.
 python-test:
@@ -92,14 +94,14 @@ python-test:
     bin="$PWD/target/python-test/bin"
     "$bin/pip" install --quiet 'maturin>=1.16,<2' mypy numpy pytest ruff
     rm -rf target/wheels
-    (cd python && "$bin/maturin" build --quiet --profile dev)
+    "$bin/maturin" build --quiet --profile dev
     "$bin/pip" install --quiet --force-reinstall --no-deps target/wheels/hambo-*.whl
     "$bin/ruff" check python && "$bin/ruff" format --check python
     # From elsewhere: in `python` the folder `hambo` would be taken for the installed package.
     cd target
-    "$bin/pytest" --config-file ../python/pyproject.toml ../python/tests
-    "$bin/mypy" --config-file ../python/pyproject.toml ../python/tests ../python/examples
-    "$bin/stubtest" --mypy-config-file ../python/pyproject.toml hambo._native
+    "$bin/pytest" --config-file ../pyproject.toml ../python/tests
+    "$bin/mypy" --config-file ../pyproject.toml ../python/tests ../python/examples ../python/benchmarks
+    "$bin/stubtest" --mypy-config-file ../pyproject.toml hambo._native
 
 # The Python package with real objects of other packages, in an environment that has them (torch alone takes gigabytes).
 python-third-parties environment="target/python-third-parties":
@@ -107,11 +109,11 @@ python-third-parties environment="target/python-third-parties":
     set -euo pipefail
     if [ ! -e {{environment}} ]; then
         python3 -m venv {{environment}}
-        {{environment}}/bin/pip install --quiet pytest gymnasium minari[hdf5,arrow] stable-baselines3 d3rlpy polars pyarrow duckdb onnx matplotlib
+        {{environment}}/bin/pip install --quiet pytest gymnasium[mujoco] minari[hdf5,arrow] stable-baselines3 d3rlpy polars pyarrow duckdb onnx matplotlib
     fi
     {{environment}}/bin/pip install --quiet --force-reinstall --no-deps target/wheels/hambo-*.whl
     bin="$(realpath {{environment}}/bin)"
-    cd target && "$bin/pytest" --config-file ../python/pyproject.toml ../python/tests/test_third_parties.py -rs
+    cd target && "$bin/pytest" --config-file ../pyproject.toml ../python/tests/test_third_parties.py ../python/tests/test_examples.py -rs
 
 # Object stores, which few builds have, against a web server and an S3 server on this machine.
 remote:

@@ -7,24 +7,29 @@
 >>> result.lower_bound, result.warnings  # doctest: +SKIP
 """
 
-from . import errors, tasks
-from ._dataset import Dataset, Episode
-from ._evaluate import evaluate, rank
-from ._evaluation import (
-    ConstraintResult,
-    Estimate,
-    Evaluation,
-    EvaluationWarning,
-    Ranking,
-    Trajectory,
-    VariantResult,
-)
-from ._gymnasium import collect
-from ._model import EnsembleModel, GaussianProcessModel, Model, Prediction, fit, load
-from ._native import __version__
-from ._progress import Progress
-from ._settings import Adversary, Ensemble, Fixed, GaussianProcess, Kernel, StateBounds
-from .errors import HamboError
+# Everything is imported when it is first used: NumPy and the native library take longer than all the rest,
+# and the `hambo` command needs no NumPy. Type checkers take any variable of this name to be true, and
+# `typing`, which has it too, would take half of the time.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import errors, tasks
+    from ._dataset import Dataset, Episode
+    from ._evaluate import evaluate, rank
+    from ._evaluation import (
+        ConstraintResult,
+        Estimate,
+        Evaluation,
+        EvaluationWarning,
+        Ranking,
+        Trajectory,
+        VariantResult,
+    )
+    from ._gymnasium import collect
+    from ._model import EnsembleModel, GaussianProcessModel, Model, Prediction, fit, load
+    from ._native import __version__
+    from ._progress import Progress
+    from ._settings import Adversary, Ensemble, Fixed, GaussianProcess, Kernel, StateBounds
+    from .errors import HamboError
 
 __all__ = [
     "Adversary",
@@ -57,3 +62,44 @@ __all__ = [
     "rank",
     "tasks",
 ]
+
+_HOMES = {
+    "_dataset": ("Dataset", "Episode"),
+    "_evaluate": ("evaluate", "rank"),
+    "_evaluation": (
+        "ConstraintResult",
+        "Estimate",
+        "Evaluation",
+        "EvaluationWarning",
+        "Ranking",
+        "Trajectory",
+        "VariantResult",
+    ),
+    "_gymnasium": ("collect",),
+    "_model": ("EnsembleModel", "GaussianProcessModel", "Model", "Prediction", "fit", "load"),
+    "_native": ("__version__",),
+    "_progress": ("Progress",),
+    "_settings": ("Adversary", "Ensemble", "Fixed", "GaussianProcess", "Kernel", "StateBounds"),
+    "errors": ("HamboError",),
+}
+"""Which module each name is from; a test holds it to the imports above."""
+
+
+if not TYPE_CHECKING:
+    # Type checkers see the imports above instead, and so the misspelt name.
+    def __getattr__(name: str) -> object:
+        from importlib import import_module
+
+        if name in ("errors", "tasks"):
+            return import_module(f"{__name__}.{name}")
+        for module, names in _HOMES.items():
+            if name in names:
+                found = getattr(import_module(f"{__name__}.{module}"), name)
+                # So that the next look finds it without coming here.
+                globals()[name] = found
+                return found
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`", name=name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__} - {"TYPE_CHECKING"})

@@ -45,6 +45,7 @@ def evaluate(
     noise: bool = True,
     episodes: int = 10_000,
     attempts: int = 1,
+    cost_episodes: int = 200,
     adversary: Adversary | None = None,
     weak_calibration: float = 0.01,
     outside_data: float = 0.05,
@@ -95,6 +96,9 @@ def evaluate(
         Fresh episodes behind each estimate.
     attempts
         Adversaries trained from scratch per learned variant; the lowest bound counts.
+    cost_episodes
+        Episodes of CA's adversary for each output that it may shift, which show what its harm is made of; zero
+        leaves that out. No bound depends on them.
     adversary
         How they are trained.
     weak_calibration, outside_data
@@ -124,6 +128,7 @@ def evaluate(
             "noise": noise,
             "episodes": _count(episodes, "episodes"),
             "attempts": _count(attempts, "attempts"),
+            "cost_episodes": _count(cost_episodes, "cost_episodes"),
             "adversary": (adversary or Adversary())._document(),
             "weak_calibration": weak_calibration,
             "outside_data": outside_data,

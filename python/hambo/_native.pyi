@@ -9,6 +9,7 @@ __all__ = [
     "Model",
     "__version__",
     "check_evaluation",
+    "command",
     "default_settings",
     "evaluate",
     "report_html",
@@ -93,6 +94,7 @@ def simulate(
     policy: Callable[[_Array], _Array] | str, task: str, horizon: int, episodes: int, seed: int
 ) -> Dataset: ...
 def check_evaluation(json: str) -> str: ...
+def command(words: list[str]) -> int: ...
 def warning_texts(json: str) -> list[tuple[str, str]]: ...
 def verdict(
     json: str, threshold: float | None

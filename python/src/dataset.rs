@@ -15,7 +15,7 @@ use crate::{arrow, columns, work};
 #[derive(Debug)]
 pub struct Dataset {
     pub inner: Arc<hambo::Dataset>,
-    format: String,
+    pub format: String,
     /// What the reader had to decide, and what may be done about it.
     notes: Vec<(String, String)>,
 }

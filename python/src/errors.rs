@@ -87,6 +87,13 @@ impl From<hambo_io::Error> for Failure {
     }
 }
 
+impl From<hambo_cli::Failure> for Failure {
+    fn from(failure: hambo_cli::Failure) -> Self {
+        // Only files that stand beside a model come from there.
+        Self::new("FileError", failure)
+    }
+}
+
 impl From<OnnxError> for Failure {
     fn from(error: OnnxError) -> Self {
         let class = match &error.problem {

@@ -147,8 +147,8 @@ fn where_to_start<'py>(
 }
 
 fn starts_of_the_data(model: &Model) -> PyResult<Starts> {
-    match &model.origin {
-        Some(origin) => Ok(Starts::Known(InitialStates::Observed(origin.initial_states.clone()))),
+    match model.starts() {
+        Some(starts) => Ok(Starts::Known(InitialStates::Observed(starts.clone()))),
         None => {
             let message = "this model was saved without its data's initial states; give \
                            `initial_states`, for instance those of `Dataset.initial_states`";

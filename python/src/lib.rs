@@ -5,6 +5,7 @@
 
 mod arrow;
 mod columns;
+mod command;
 mod dataset;
 mod errors;
 mod evaluate;
@@ -22,6 +23,8 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 mod _native {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::command::command;
     #[pymodule_export]
     use super::dataset::Dataset;
     #[pymodule_export]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import json
 import pickle
 from pathlib import Path
@@ -22,6 +23,11 @@ def test_defaults_are_those_of_the_rust_library() -> None:
     # float32 on one side.
     adversary = rust["evaluation"]["adversary"]
     assert hambo.Adversary()._document() == {**adversary, "discount": pytest.approx(adversary["discount"])}
+    for function, document in ((hambo.fit, rust["model"]), (hambo.evaluate, rust["evaluation"])):
+        parameters = inspect.signature(function).parameters
+        plain = {key: value for key, value in document.items() if isinstance(value, (bool, int, float, str))}
+        assert len(plain) > 2
+        assert {key: parameters[key].default for key in plain} == pytest.approx(plain)
 
 
 def test_a_model_tells_what_it_is(model: hambo.Model, data: hambo.Dataset) -> None:
@@ -59,7 +65,7 @@ def test_a_saved_model_evaluates_to_the_same_bits(model: hambo.Model, tmp_path: 
 
 def test_a_model_without_its_origin_asks_for_initial_states(model: hambo.Model, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
-    (tmp_path / "model" / "origin.json").unlink()
+    (tmp_path / "model" / "data.json").unlink()
     loaded = hambo.load(tmp_path / "model")
     assert loaded.initial_states is None
     with pytest.raises(ValueError, match="give `initial_states`"):
@@ -71,7 +77,7 @@ def test_a_model_without_its_origin_asks_for_initial_states(model: hambo.Model, 
 
 def test_changed_files_of_a_model_are_refused(model: hambo.Model, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
-    origin = tmp_path / "model" / "origin.json"
+    origin = tmp_path / "model" / "data.json"
     origin.write_text(origin.read_text().replace("0.", "1.", 1))
     with pytest.raises(OSError, match="changed since the model was saved"):
         hambo.load(tmp_path / "model")

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
@@ -315,20 +316,18 @@ fn variant(name: &str) -> Result<Variant, String> {
 }
 
 impl Invocation {
-    /// Reads the command line; help and mistakes end the process here.
-    pub fn read() -> Self {
-        let words: Vec<String> =
-            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    /// Reads the command line; help and mistakes come back as errors.
+    pub fn read(words: Vec<OsString>) -> Result<Self, clap::Error> {
         // Help and mistakes are printed before anything is parsed.
         let plain = words.iter().any(|word| word == "--no-color");
         let color = if plain { ColorChoice::Never } else { ColorChoice::Auto };
-        let matches = Self::command().color(color).get_matches();
-        let mut invocation = Self::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+        let matches = Self::command().color(color).try_get_matches_from(&words)?;
+        let mut invocation = Self::from_arg_matches(&matches)?;
         if invocation.look.no_color {
             anstream::ColorChoice::Never.write_global();
         }
-        invocation.words = words;
-        invocation
+        invocation.words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        Ok(invocation)
     }
 }
 

@@ -1,7 +1,5 @@
 //! How the command ends: exit codes, and messages that say what to do.
 
-use std::process::ExitCode;
-
 use hambo_io::expression::ExpressionError;
 use hambo_io::onnx::OnnxError;
 
@@ -14,12 +12,6 @@ pub enum Exit {
     NotCertified = 3,
     Inconclusive = 4,
     Interrupted = 130,
-}
-
-impl Exit {
-    pub fn code(self) -> ExitCode {
-        ExitCode::from(self as u8)
-    }
 }
 
 /// Why the command could not do what it was asked to.

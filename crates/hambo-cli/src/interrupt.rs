@@ -8,6 +8,10 @@ static REQUESTED: AtomicBool = AtomicBool::new(false);
 
 /// Listens to Ctrl-C and to requests to terminate.
 pub fn listen() -> Result<()> {
+    static LISTENING: AtomicBool = AtomicBool::new(false);
+    if LISTENING.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
     let heard = || {
         if REQUESTED.swap(true, Ordering::Relaxed) {
             std::process::exit(Exit::Interrupted as i32);
