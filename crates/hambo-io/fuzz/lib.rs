@@ -15,8 +15,20 @@ use hambo_io::onnx::{OnnxPolicy, OnnxReward};
 use hambo_io::read::{self, Mapping};
 use ndarray::array;
 
+/// Readers and loaders catch panics of the libraries below them, which libFuzzer's hook would take for a crash. A panic
+/// that leaves them still is one. `HAMBO_FUZZ_PANICS` shows the others, too.
+fn let_panics_be_caught() {
+    static NO_HOOK: Once = Once::new();
+    NO_HOOK.call_once(|| {
+        if std::env::var_os("HAMBO_FUZZ_PANICS").is_none() {
+            std::panic::set_hook(Box::new(|_| {}));
+        }
+    });
+}
+
 /// Reads bytes as a file of data, whatever comes of it.
 pub fn read_file(bytes: &[u8]) {
+    let_panics_be_caught();
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(bytes).expect("room for it");
     let mapping = Mapping::default();
@@ -34,6 +46,7 @@ pub fn read_as(magic: &[u8], bytes: &[u8]) {
 
 /// Reads bytes as the one Arrow file of a Minari dataset.
 pub fn read_minari_arrow(bytes: &[u8]) {
+    let_panics_be_caught();
     let directory = tempfile::tempdir().expect("a temporary directory");
     let episode = directory.path().join("data").join("0");
     fs::create_dir_all(&episode).expect("room for it");
@@ -99,10 +112,7 @@ fn make_small_model() -> Result<SavedModel, Box<dyn std::error::Error>> {
 
 /// Loads bytes as a policy and as a reward.
 pub fn load_onnx(bytes: &[u8]) {
-    // The loader catches panics of the library below it, which libFuzzer's hook would take for a crash. One that
-    // leaves the loader still is.
-    static NO_HOOK: Once = Once::new();
-    NO_HOOK.call_once(|| std::panic::set_hook(Box::new(|_| {})));
+    let_panics_be_caught();
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(bytes).expect("room for it");
     let _ = OnnxPolicy::load(file.path(), 3, 1);

@@ -11,6 +11,7 @@
 mod directory;
 mod error;
 pub mod expression;
+mod guard;
 pub mod inspect;
 pub mod model;
 pub mod onnx;

@@ -51,6 +51,24 @@ fn broken_files_are_refused_with_a_located_message() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
+/// Found by `just fuzz`: each made a library panic.
+#[test]
+fn files_that_fuzzing_found_are_refused_with_a_located_message() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fuzzed");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("an entry").path();
+        let message = read::open(&path, &Mapping::default()).expect_err("it is broken").to_string();
+        let name = path.file_name().expect("a file").to_string_lossy();
+        assert!(message.contains(&*name), "{message}");
+        if name.starts_with("buffer_outside_batch") {
+            assert!(message.contains("a buffer lies outside its batch"), "{message}");
+        }
+        count += 1;
+    }
+    assert!(count >= 2);
+}
+
 #[test]
 fn converting_and_inspecting_broken_files_does_not_panic() {
     let directory = tempfile::tempdir().expect("a temporary directory");

@@ -1,7 +1,6 @@
 //! A graph made ready to run, and running it over rows.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +15,7 @@ use tract_onnx::prelude::{
 use super::error::{OnnxError, OnnxProblem};
 use super::file::OnnxFile;
 use super::shapes::check_shapes;
+use crate::guard::caught;
 
 /// Rows that are run together. Every chunk has this size, the last one filled up, so that all rows go
 /// the same way through the engine.
@@ -192,20 +192,12 @@ pub(super) fn inference_model(proto: &ModelProto, widths: &[usize]) -> TractResu
     Ok(model)
 }
 
-/// Runs the engine, and turns its panics into messages.
-///
-/// The checks before it keep out what is known to make it panic. This is the last resort for what they
-/// miss: a file must never end the process of the one who loads it. Nothing that could be left half
-/// changed outlives a panic.
+/// Runs the engine, and makes its errors and panics messages of one line.
 pub(super) fn guarded<T>(work: impl FnOnce() -> TractResult<T>) -> Result<T, String> {
-    let message = match catch_unwind(AssertUnwindSafe(work)) {
+    let message = match caught(work) {
         Ok(Ok(value)) => return Ok(value),
         Ok(Err(error)) => format!("{error:#}"),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            format!("the engine stopped: {}", text.unwrap_or("no reason given"))
-        }
+        Err(reason) => format!("the engine stopped: {reason}"),
     };
     let one_line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     Err(one_line.chars().take(MAX_MESSAGE).collect())

@@ -223,11 +223,16 @@ impl<'a> Claims<'a> {
         let rows = u64::try_from(batch.length()).map_err(|_| damaged("it has negative rows"))?;
         // Even a column of flags takes one bit a row, before compression.
         check_claim(self.path, place, Some(rows / 8), self.bytes)?;
+        for buffer in batch.buffers().into_iter().flatten() {
+            let end = buffer.offset().checked_add(buffer.length());
+            if buffer.offset() < 0 || buffer.length() < 0 || end.is_none_or(|end| end > length) {
+                return Err(damaged("a buffer lies outside its batch"));
+            }
+        }
         if batch.compression().is_some() {
             let mut declared = 0_u64;
             for buffer in batch.buffers().into_iter().flatten().filter(|b| b.length() >= 8) {
-                let at = body.checked_add(buffer.offset()).unwrap_or(-1);
-                self.within(at, buffer.length())?;
+                let at = body + buffer.offset();
                 let mut size = [0; 8];
                 self.read_at(at as u64, &mut size)?;
                 // -1 stands for a buffer that is not compressed.

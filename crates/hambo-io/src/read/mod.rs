@@ -31,6 +31,7 @@ pub use mapping::Mapping;
 pub use note::Note;
 
 use crate::error::{Error, Result};
+use crate::guard::caught;
 use crate::remote::locally;
 use crate::store;
 use episodes::Assembler;
@@ -89,7 +90,7 @@ pub(crate) struct Log {
 
 impl Log {
     pub fn open(path: &Path, mapping: &Mapping) -> Result<Self> {
-        let (format, sources) = detect::sources(path, mapping)?;
+        let (format, sources) = guarded(path, || detect::sources(path, mapping))?;
         Self::of_sources(path, format, sources)
     }
 
@@ -133,8 +134,10 @@ impl Log {
         let mut assembler = Assembler::new(self.state_dim, self.action_dim);
         // As many pieces at a time as there are threads: memory holds no more of a file than that.
         for group in pieces.chunks(rayon::current_num_threads().max(1)) {
-            let read: Vec<_> =
-                group.par_iter().map(|(source, piece)| source.read(*piece)).collect();
+            let read: Vec<_> = group
+                .par_iter()
+                .map(|(source, piece)| guarded(source.path(), || source.read(*piece)))
+                .collect();
             for ((source, piece), rows) in group.iter().zip(read) {
                 assembler.add(source.path(), source.first_row(*piece), &rows?, sink)?;
             }
@@ -143,6 +146,13 @@ impl Log {
         let integer_actions = self.sources.iter().any(|source| source.has_integer_actions());
         Ok(Note::of(assembler.tally, self.knows_terminations, integer_actions))
     }
+}
+
+/// Runs a reader; what makes its library panic is taken for damage.
+fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    caught(read).unwrap_or_else(|reason| {
+        Err(Error::damaged(path, "its content", format!("the reader stopped: {reason}")))
+    })
 }
 
 /// Collects transitions in memory.
