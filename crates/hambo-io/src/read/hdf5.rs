@@ -41,9 +41,23 @@ impl Hdf5 {
         if let Some(chunk) = dataset.chunk_shape().map_err(self.error(&place))? {
             let what = || format!("{place} (its chunks)");
             check_claim(&self.path, what, bytes_of(&chunk, element), self.bytes)?;
+            self.check_chunks(&dataset, &place)?;
         }
         let kind = kind(&dataset.dtype().map_err(self.error(&place))?);
         Ok(Array { dataset, shape, kind, place })
+    }
+
+    /// The library asks for a chunk's memory before it looks whether the file is that long.
+    fn check_chunks(&self, dataset: &Dataset, place: &str) -> Result<()> {
+        // One kind of index cannot be listed; reading it is refused later.
+        for chunk in dataset.chunks().unwrap_or_default() {
+            let end = chunk.address.checked_add(chunk.storage_size);
+            if end.is_none_or(|end| end > self.bytes) {
+                let message = "a chunk lies beyond the file's end";
+                return Err(Error::damaged(&self.path, place, message));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -118,6 +118,9 @@ impl Mapping {
     }
 }
 
+/// Most values of one column in a row. Every value gets a name, so a file must not claim any number.
+const MAX_WIDTH: usize = 1 << 16;
+
 struct Finder<'a> {
     path: &'a Path,
     columns: &'a [ColumnInfo],
@@ -207,6 +210,17 @@ impl Finder<'_> {
         }
         let width = |indices: &[usize]| indices.iter().map(|&i| self.columns[i].width).sum();
         let (states, next): (usize, usize) = (width(&plan.state), width(&plan.next_state));
+        for &index in plan.state.iter().chain(&plan.action).chain(&plan.next_state) {
+            let column = &self.columns[index];
+            if column.width > MAX_WIDTH {
+                return Err(Error::Unreadable {
+                    path: self.path.to_owned(),
+                    place: format!("column `{}`", column.name),
+                    message: format!("a row of it has {} values", column.width),
+                    advice: "the file is damaged, or holds images, which are not read here",
+                });
+            }
+        }
         if !plan.next_state.is_empty() && states != next {
             let name = &self.columns[plan.next_state[0]].name;
             return Err(self.width(Role::NextState, name, states, next));
