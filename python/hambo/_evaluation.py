@@ -43,6 +43,8 @@ class Estimate:
     std_error: float
     independent: int
     """Independent observations behind the standard error: episodes, or clusters of episodes."""
+    skewness: float = 0.0
+    """Skewness of these observations: negative when a few are much lower than the others."""
 
 
 @dataclasses.dataclass(frozen=True)

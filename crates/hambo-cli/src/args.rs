@@ -53,7 +53,7 @@ pub struct Invocation {
 
 #[derive(Debug, Args)]
 pub struct Look {
-    /// Print the result in one line, without progress and notes
+    /// Print only warnings and the result
     #[arg(long, short, global = true)]
     pub quiet: bool,
 
@@ -282,7 +282,7 @@ pub struct Rank {
 
 #[derive(Debug, Args)]
 pub struct Report {
-    /// Directory that `evaluate`, `certify` or `rank` has written with --out
+    /// Directory that `evaluate` or `certify` has written with --out, or one of those in `rank`'s
     pub run: PathBuf,
 
     #[command(flatten)]

@@ -20,15 +20,7 @@ pub fn evaluation(found: &Evaluation, warnings: &[WarningRow], threshold: Option
         text += &variants(&constraint.variants);
     }
     text.push('\n');
-    for (index, warning) in warnings.iter().enumerate() {
-        // The same may hold for the return and for constraints.
-        if warnings[..index].contains(warning) {
-            continue;
-        }
-        let message = format!("{} {}", styled(DOUBT, "warning:"), warning.message);
-        text += &format!("{}\n", wrap(&message, 0, 2));
-        text += &format!("{}\n", wrap(&format!("help: {}", warning.help), 2, 4));
-    }
+    text += &doubts(warnings);
     if !warnings.is_empty() {
         text.push('\n');
     }
@@ -36,7 +28,21 @@ pub fn evaluation(found: &Evaluation, warnings: &[WarningRow], threshold: Option
     text + &conclusion(found, &verdict, threshold)
 }
 
-/// The last line, and the only one with `--quiet`.
+/// Every warning once: the same may hold for the return and for constraints.
+pub fn doubts(warnings: &[WarningRow]) -> String {
+    let mut text = String::new();
+    for (index, warning) in warnings.iter().enumerate() {
+        if warnings[..index].contains(warning) {
+            continue;
+        }
+        let message = format!("{} {}", styled(DOUBT, "warning:"), warning.message);
+        text += &format!("{}\n", wrap(&message, 0, 2));
+        text += &format!("{}\n", wrap(&format!("help: {}", warning.help), 2, 4));
+    }
+    text
+}
+
+/// The last line; with `--quiet` only warnings stand before it.
 pub fn conclusion(found: &Evaluation, verdict: &Verdict, threshold: Option<f64>) -> String {
     let decimals = decimals(&found.variants);
     let bound = match found.lower_bound {

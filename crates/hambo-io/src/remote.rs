@@ -52,7 +52,10 @@ mod fetch {
     }
 
     async fn copy(url: &str, folder: &Path) -> Result<PathBuf> {
-        let failed = |message: String| Error::NotFetched { url: url.to_owned(), message };
+        let failed = |message: String| Error::NotFetched {
+            url: url.to_owned(),
+            message: first_line(&message),
+        };
         let (base, pattern) = split_pattern(url);
         let parsed = Url::parse(base).map_err(|error| failed(error.to_string()))?;
         if parsed.query().is_some() {
@@ -67,14 +70,21 @@ mod fetch {
                     let name = key.filename().unwrap_or("object");
                     return save(object, &folder.join(name)).await.map_err(|error| error.at(url));
                 }
+                Err(object_store::Error::NotFound { .. })
+                    if parsed.scheme().starts_with("http") =>
+                {
+                    return Err(failed("there is no such file".into()));
+                }
                 // Perhaps a directory, which object stores do not have as such.
                 Err(object_store::Error::NotFound { .. }) => {}
                 Err(error) => return Err(failed(error.to_string())),
             }
         }
-        let listed: Vec<_> = store.list(Some(&key)).try_collect().await.map_err(|error| {
-            failed(format!("cannot be listed ({error}); give the address of one file"))
-        })?;
+        let listed: Vec<_> = store
+            .list(Some(&key))
+            .try_collect()
+            .await
+            .map_err(|error| failed(format!("it cannot be listed: {error}")))?;
         let mut found = 0;
         for object in listed {
             let below: PathBuf = object
@@ -114,6 +124,11 @@ mod fetch {
         object_store::parse_url_opts(url, environment.chain(unencrypted))
     }
 
+    /// Servers answer with whole pages.
+    fn first_line(message: &str) -> String {
+        message.lines().next().unwrap_or_default().chars().take(300).collect()
+    }
+
     enum Failure {
         Fetch(object_store::Error),
         Write(Error),
@@ -123,7 +138,8 @@ mod fetch {
         fn at(self, url: &str) -> Error {
             match self {
                 Self::Fetch(error) => {
-                    Error::NotFetched { url: url.to_owned(), message: error.to_string() }
+                    let message = first_line(&error.to_string());
+                    Error::NotFetched { url: url.to_owned(), message }
                 }
                 Self::Write(error) => error,
             }

@@ -75,15 +75,16 @@ impl fmt::Display for Verdict {
 /// | `no_termination` | yes | the bound is on episodes that go on where real ones end |
 /// | `estimated_norm`, `learned_kernel` | no | the proof no longer applies, but the bound stands where an ensemble's stands: on calibration |
 /// | `few_starts` | no | the limit is wider for it already |
+/// | `skewed_returns` | yes, of conservative variants | the limit fails more often than δ says |
 /// | `diverged` | no | training began again, and whether it then converged is told apart |
 /// | any other | yes | until somebody has thought about it |
 ///
 /// Neutral variants bound nothing, so that their doubts are nobody's.
 pub fn disqualifies(warning: &Warning) -> bool {
     match warning {
-        Warning::NotConverged { variant, .. } | Warning::OutsideData { variant, .. } => {
-            variant.is_conservative()
-        }
+        Warning::NotConverged { variant, .. }
+        | Warning::OutsideData { variant, .. }
+        | Warning::SkewedReturns { variant, .. } => variant.is_conservative(),
         Warning::EstimatedNorm { .. }
         | Warning::LearnedKernel
         | Warning::FewStarts { .. }

@@ -25,6 +25,9 @@ use crate::rng::Seed;
 use crate::rollout::{Step, Streams};
 use crate::task::{Policy, Reward, Task};
 
+/// Share of δ by which skewed returns may make the Monte Carlo limit fail more often, before it is a doubt.
+const TOLERATED_EXCESS: f64 = 0.25;
+
 /// How a policy is evaluated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -446,6 +449,16 @@ impl Attack<'_> {
         if result.restarts_after_divergence > 0 {
             let (objective, restarts) = (objective.clone(), result.restarts_after_divergence);
             doubts.push(Warning::Diverged { objective, variant, restarts });
+        }
+        let excess = result.estimate.excess_failures(self.delta);
+        if excess > TOLERATED_EXCESS * self.delta {
+            doubts.push(Warning::SkewedReturns {
+                objective: objective.clone(),
+                variant,
+                observed: result.estimate.independent,
+                skewness: result.estimate.skewness,
+                failures: self.delta + excess,
+            });
         }
         let share = result.outside_data;
         if share > self.settings.outside_data {

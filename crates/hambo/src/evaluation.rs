@@ -177,6 +177,15 @@ pub enum Warning {
     FewStarts {
         observed: usize,
     },
+    /// So few returns, some of them so low, that the Monte Carlo limit fails more often than it says.
+    SkewedReturns {
+        objective: String,
+        variant: Variant,
+        observed: usize,
+        skewness: f64,
+        /// About how often it fails.
+        failures: f64,
+    },
     /// Logged episodes terminated, but the task does not say when.
     NoTermination {
         terminated_episodes: usize,
@@ -207,7 +216,7 @@ impl Warning {
                 "give `gp.fixed` if you know the kernel; else trust the calibration, not the proof"
             }
             Self::NoTermination { .. } => "give the task its termination; it is not learned",
-            Self::FewStarts { .. } => {
+            Self::FewStarts { .. } | Self::SkewedReturns { .. } => {
                 "give a sampler of initial states, or logs with more episodes"
             }
             Self::Diverged { .. } => "lower `adversary.learning_rate`",
@@ -248,6 +257,12 @@ impl fmt::Display for Warning {
             Self::FewStarts { observed } => {
                 write!(f, "the Monte Carlo error rests on only {observed} observed initial states")
             }
+            Self::SkewedReturns { objective, variant, observed, skewness, failures } => write!(
+                f,
+                "{objective}, {variant}: {observed} independent returns with a skewness of {skewness:.1} \
+                 are too few for the Monte Carlo limit, which fails in about {:.0} % of such cases",
+                100.0 * failures
+            ),
             Self::NoTermination { terminated_episodes } => write!(
                 f,
                 "{terminated_episodes} logged episodes terminated, but the task has no termination: \

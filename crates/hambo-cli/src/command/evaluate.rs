@@ -66,7 +66,9 @@ pub fn run(call: &Call<'_>, quiet: bool, progress: &Progress) -> Result<Exit> {
     }
     let text = match (to_stdout, quiet) {
         (true, _) => String::from_utf8_lossy(&json).into_owned(),
-        (false, true) => describe::conclusion(&found, &verdict, call.threshold),
+        (false, true) => {
+            describe::doubts(&doubts) + &describe::conclusion(&found, &verdict, call.threshold)
+        }
         (false, false) => describe::evaluation(&found, &doubts, call.threshold),
     };
     screen::print(&text)?;

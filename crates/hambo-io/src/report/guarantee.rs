@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn the_quantile_is_students() {
         // 3 degrees of freedom, 95 %: 2.353363, from any table.
-        let estimate = Estimate { mean: 7.0, std_error: 0.3, independent: 4 };
+        let estimate = Estimate { mean: 7.0, std_error: 0.3, independent: 4, skewness: 0.0 };
         assert!((student_quantile(&estimate, 0.05) - 2.353_363).abs() < 1e-5);
     }
 
