@@ -4,8 +4,9 @@ python reproductions/check_pendulum.py
 """
 
 import gymnasium
-import hambo
 import numpy as np
+
+import hambo
 
 TOLERANCE = 1e-5
 
