@@ -58,7 +58,7 @@ ENVIRONMENTS = {
     "pendulum": Environment(
         name="Pendulum-v1",
         evaluated=20_000,
-        behaviours={"mixed": [3_000, 4_000]},
+        behaviours={"mixed": [2_000, 3_000]},
         horizons=[100, 200, 400],
         reward="pendulum",
         state_bounds="pendulum",
