@@ -52,7 +52,7 @@ def table(folder: Path) -> Rows:
                     "rounds": len(variant["rounds"]),
                     "outside_data": variant["outside_data"],
                     "warnings": " ".join(sorted({warning["code"] for warning in evaluation["warnings"]})),
-                    "seconds": evaluation["timings"].get(f"return: {variant['name']}", float("nan")),
+                    "seconds": evaluation["timings"][f"return: {name}"],
                     "fit_seconds": found["seconds"]["data and fit"],
                 }
             )
