@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn skewed_returns_fail_about_as_often_as_predicted() {
-        // Most episodes reach zero; the others lose an exponential amount: a policy that sometimes falls.
+        // Every episode loses an exponential amount: a skewness of -2.
         let mut rng = Seed(0).stream("skewed coverage");
         let (delta, trials) = (0.05, 4000);
         let (mut failed, mut predicted) = (0.0, 0.0);
