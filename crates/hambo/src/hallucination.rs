@@ -9,8 +9,8 @@
 //! | TS1 | a random member's Gaussian in every step |
 //! | TSinf | a random member's Gaussian for the whole episode |
 //!
-//! The first three are HAMBO's; the last three are neutral and bound nothing. Committed variants
-//! evaluate only the member they are committed to.
+//! The first three are HAMBO's; the last three are neutral and bound nothing. Where members decide,
+//! each evaluates only the rows that are its own.
 //!
 //! A learned reward is one more output. Under CA the worst value inside its confidence interval is
 //! known without an adversary, `r - β τ σ_e`; elsewhere it is the mean of whoever predicts. Its
@@ -22,7 +22,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
-use crate::dynamics::{Dynamics, MemberPrediction, Prediction};
+use crate::dynamics::{Dynamics, MemberPrediction};
 use crate::error::{Error, Result};
 use crate::rng::Stream;
 use crate::rollout::{Moment, Outcome, Transition};
@@ -134,11 +134,10 @@ impl<'a> Hallucination<'a> {
                 })
             }
             Choice::MemberPerStep(adversary) => {
-                let prediction = self.dynamics.predict(at.states, at.actions)?;
                 let picked = adversary.pick(at, rng)?;
                 let choices = Array1::from_iter(picked.iter().map(|&m| m as f32));
                 let choices = Some(choices.insert_axis(Axis(1)));
-                Ok(Decision { choices, ..Decision::of_members(prediction, &picked) })
+                Ok(Decision { choices, ..self.decide_by_members(at, &picked)? })
             }
             Choice::Member(member) => {
                 let prediction = self.dynamics.predict_member(member, at.states, at.actions)?;
@@ -154,28 +153,26 @@ impl<'a> Hallucination<'a> {
                 })
             }
             Choice::RandomMemberPerStep => {
-                let prediction = self.dynamics.predict(at.states, at.actions)?;
                 let drawn: Vec<usize> = (0..at.total).map(|_| rng.random_range(0..k)).collect();
                 let picked: Vec<usize> = at.episodes.iter().map(|&e| drawn[e]).collect();
-                Ok(Decision::of_members(prediction, &picked))
+                self.decide_by_members(at, &picked)
             }
             Choice::RandomMember => {
                 if at.time == 0 {
                     self.committed = (0..at.total).map(|_| rng.random_range(0..k)).collect();
                 }
-                self.decide_committed(at)
+                let picked: Vec<usize> = at.episodes.iter().map(|&e| self.committed[e]).collect();
+                self.decide_by_members(at, &picked)
             }
         }
     }
 
-    /// Each member predicts only the rows committed to it.
-    fn decide_committed(&self, at: &Moment<'_>) -> Result<Decision> {
-        let shape = (at.episodes.len(), self.dynamics.outputs());
+    /// Member `picked[i]` predicts row i, and no other does.
+    fn decide_by_members(&self, at: &Moment<'_>, picked: &[usize]) -> Result<Decision> {
+        let shape = (picked.len(), self.dynamics.outputs());
         let (mut mean, mut std) = (Array2::zeros(shape), Array2::zeros(shape));
         for member in 0..self.dynamics.members() {
-            let rows: Vec<usize> = (0..at.episodes.len())
-                .filter(|&row| self.committed[at.episodes[row]] == member)
-                .collect();
+            let rows: Vec<usize> = (0..picked.len()).filter(|&row| picked[row] == member).collect();
             if rows.is_empty() {
                 continue;
             }
@@ -197,22 +194,6 @@ struct Decision {
     std: Array2<f32>,
     choices: Option<Array2<f32>>,
     epistemic_std: Option<Array2<f32>>,
-}
-
-impl Decision {
-    /// Row i as member `picked[i]` predicts it.
-    fn of_members(prediction: Prediction, picked: &[usize]) -> Self {
-        let members = prediction.members.expect("a variant of members has a model with members");
-        let pick = |all: &ndarray::Array3<f32>| {
-            Array2::from_shape_fn(prediction.mean.raw_dim(), |(row, j)| all[[picked[row], row, j]])
-        };
-        Self {
-            mean: pick(&members.means),
-            std: pick(&members.stds),
-            choices: None,
-            epistemic_std: Some(prediction.epistemic_std),
-        }
-    }
 }
 
 impl From<MemberPrediction> for Decision {

@@ -168,7 +168,7 @@ fn an_adversary_that_never_changes_its_pick_is_the_committed_one() {
 }
 
 #[test]
-fn committed_variants_evaluate_one_member_per_row() {
+fn variants_of_members_evaluate_one_member_per_row() {
     let model = LinearModel::three_members(0.3);
     let rows = |choice| {
         let before = model.rows_predicted.load(Ordering::Relaxed);
@@ -178,7 +178,9 @@ fn committed_variants_evaluate_one_member_per_row() {
     let one = EPISODES * HORIZON;
     assert_eq!(rows(Choice::Member(1)), one);
     assert_eq!(rows(Choice::RandomMember), one);
-    assert_eq!(rows(Choice::RandomMemberPerStep), 3 * one);
+    assert_eq!(rows(Choice::RandomMemberPerStep), one);
+    assert_eq!(rows(Choice::MemberPerStep(&Always(2))), one);
+    assert_eq!(rows(Choice::Distribution), 3 * one);
 }
 
 #[test]
