@@ -48,7 +48,9 @@ def evaluate(
     cost_episodes: int = 200,
     adversary: Adversary | None = None,
     weak_calibration: float = 0.01,
+    persistent_errors: float = 0.2,
     outside_data: float = 0.05,
+    rules_differ: bool = False,
     deterministic: bool = True,
     seed: int = 0,
     progress: ProgressOption = None,
@@ -101,8 +103,12 @@ def evaluate(
         leaves that out. No bound depends on them.
     adversary
         How they are trained.
-    weak_calibration, outside_data
-        A calibration error, and a share of steps outside the data, above which there is a warning.
+    weak_calibration, persistent_errors, outside_data
+        A calibration error, a correlation between the model's errors in successive steps, and a share of steps outside
+        the data, above which there is a warning.
+    rules_differ
+        That `reward` and `termination` differ from the logged ones on purpose, and that it is no doubt about the
+        bound.
     deterministic
         Ask policies with `predict` for their best action instead of a random one.
     seed
@@ -131,7 +137,9 @@ def evaluate(
             "cost_episodes": _count(cost_episodes, "cost_episodes"),
             "adversary": (adversary or Adversary())._document(),
             "weak_calibration": weak_calibration,
+            "persistent_errors": persistent_errors,
             "outside_data": outside_data,
+            "rules_differ": rules_differ,
         },
     }
     parts = {name: transition_function(part, f"constraint `{name}`") for name, part in (constraints or {}).items()}

@@ -73,6 +73,12 @@ class VariantResult:
     """For learned adversaries: whether the last rounds no longer improved."""
     outside_data: float
     """Share of steps that are less certain than every calibration point."""
+    at_limits: float
+    """Share of steps whose next state was moved into the limits of the states."""
+    foreign_actions: float
+    """Share of steps in which the policy's action is like none in the data."""
+    ended: float
+    """Share of the episodes that terminated."""
     worst: tuple[Trajectory, ...]
     """The episodes with the lowest returns among the first few hundred, worst first."""
 
@@ -90,6 +96,9 @@ class VariantResult:
             members=tuple(Estimate(**member) for member in document["members"]),
             converged=document["converged"],
             outside_data=document["outside_data"],
+            at_limits=document.get("at_limits", 0.0),
+            foreign_actions=document.get("foreign_actions", 0.0),
+            ended=document.get("ended", 0.0),
             worst=tuple(
                 Trajectory(episode["total"], np.array(episode["states"], dtype=np.float32))
                 for episode in document["worst"]
@@ -185,6 +194,15 @@ class Evaluation:
     def neutral(self) -> VariantResult | None:
         """The first neutral variant: what the model expects if nobody is against it."""
         return next((v for v in self.variants.values() if not v.is_conservative), None)
+
+    @property
+    def second_opinion(self) -> Estimate | None:
+        """The return if the model errs as it did on logged transitions like each step.
+
+        It bounds nothing, but a bound above it has the logs against it, and there is a warning then.
+        """
+        found = self._document.get("second_opinion")
+        return None if found is None else Estimate(**found)
 
     @property
     def constraints(self) -> dict[str, ConstraintResult]:

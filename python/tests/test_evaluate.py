@@ -39,7 +39,8 @@ def test_a_policy_is_called_once_per_step(model: hambo.Model) -> None:
         return still(states)
 
     hambo.evaluate(model, policy, horizon=7, episodes=50, variants=["DS"])
-    assert shapes == [(50, 3)] * 7
+    # The variant, then the second opinion.
+    assert shapes == [(50, 3)] * 7 + [(300, 3)] * 7
 
 
 def test_a_result_shows_itself(model: hambo.Model) -> None:

@@ -93,7 +93,7 @@ fn reason(error: &std::io::Error) -> String {
 impl From<hambo::Error> for Failure {
     fn from(error: hambo::Error) -> Self {
         use hambo::Error::{
-            Calibration, Cancelled, Checkpoint, Diverged, IllConditioned, SavedNetwork,
+            Calibration, Cancelled, Checkpoint, Diverged, IllConditioned, SavedNetwork, SavedSample,
         };
         match error {
             Cancelled { stage, .. } => Self::Interrupted(format!("interrupted during {stage}")),
@@ -102,9 +102,11 @@ impl From<hambo::Error> for Failure {
                 Ok(failure) => *failure,
                 Err(other) => Self::Internal(other.to_string()),
             },
-            Calibration { .. } | Diverged { .. } | IllConditioned { .. } | SavedNetwork(_) => {
-                Self::Internal(error.to_string())
-            }
+            Calibration { .. }
+            | Diverged { .. }
+            | IllConditioned { .. }
+            | SavedNetwork(_)
+            | SavedSample(_) => Self::Internal(error.to_string()),
             _ => Self::Input(error.to_string()),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hambo::bound::Estimate;
 use hambo::{
     Calibration, ConstraintResult, Evaluation, Guarantee, StateLimits, Variant, VariantResult,
 };
@@ -28,6 +29,8 @@ pub struct Document<'a> {
     horizon: usize,
     discount: f32,
     variants: Vec<VariantRow>,
+    /// The return if the model errs as it did on logged transitions like each step; no bound.
+    second_opinion: Option<Estimate>,
     constraints: Vec<ConstraintRow<'a>>,
     calibration: CalibrationRow<'a>,
     /// The largest share of steps outside the data, over the conservative variants.
@@ -117,6 +120,7 @@ impl<'a> Document<'a> {
             horizon: evaluation.horizon,
             discount: evaluation.discount,
             variants: evaluation.variants.iter().map(row).collect(),
+            second_opinion: evaluation.second_opinion,
             constraints: evaluation.constraints.iter().map(constraint).collect(),
             calibration: CalibrationRow {
                 error_before: *error_before,

@@ -63,6 +63,9 @@ fn load_model(document: &[u8], networks: Option<&[u8]>) {
         checksums += &format!("{}  networks.safetensors\n", blake3::hash(networks));
         fs::write(directory.path().join("networks.safetensors"), networks).expect("room for it");
     }
+    let logged = &small_model().logged;
+    checksums += &format!("{}  logged.safetensors\n", blake3::hash(logged));
+    fs::write(directory.path().join("logged.safetensors"), logged).expect("room for it");
     fs::write(directory.path().join("checksums.txt"), checksums).expect("room for it");
     let _ = hambo_io::model::load(directory.path());
 }
@@ -80,6 +83,7 @@ pub fn load_networks(bytes: &[u8]) {
 struct SavedModel {
     document: Vec<u8>,
     networks: Vec<u8>,
+    logged: Vec<u8>,
 }
 
 /// A tiny fitted model. It goes to the folder `HAMBO_FUZZ_SEEDS`, too, for fuzzing to start from.
@@ -107,7 +111,8 @@ fn make_small_model() -> Result<SavedModel, Box<dyn std::error::Error>> {
     hambo_io::model::save(&model, &path)?;
     let document = fs::read(path.join("model.json"))?;
     let networks = fs::read(path.join("networks.safetensors"))?;
-    Ok(SavedModel { document, networks })
+    let logged = fs::read(path.join("logged.safetensors"))?;
+    Ok(SavedModel { document, networks, logged })
 }
 
 /// Loads bytes as a policy and as a reward.

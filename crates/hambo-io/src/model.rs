@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `model.json` | schema, settings, data fingerprint, standardisation, calibration; Gaussian processes whole |
 //! | `networks.safetensors` | an ensemble's parameters |
+//! | `logged.safetensors` | a sample of the logged transitions, which evaluations are held against |
 //! | `checksums.txt` | BLAKE3 of the other files |
 //!
 //! It is written beside its place and moved there when it is complete. Loading executes nothing, and
@@ -19,17 +20,20 @@ use hambo::dataset::DataIdentity;
 use hambo::dynamics::ensemble::{Ensemble, SavedEnsemble};
 use hambo::dynamics::gp::GaussianProcess;
 use hambo::nn::Device;
-use hambo::{Calibration, Dynamics, Model, Report, StateBounds};
+use hambo::{
+    Calibration, Dynamics, LoggedActions, LoggedSample, Model, Persistence, Report, StateBounds,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::directory;
 use crate::error::{Error, Result};
 
-/// The version of the format that this crate writes and reads.
-pub const SCHEMA: u64 = 1;
+/// The version of the format that this crate writes and reads. Schema 1 had no sample of the logs.
+pub const SCHEMA: u64 = 2;
 
 pub(crate) const DOCUMENT: &str = "model.json";
 const NETWORKS: &str = "networks.safetensors";
+const LOGGED: &str = "logged.safetensors";
 const CHECKSUMS: &str = "checksums.txt";
 
 /// Larger files are refused before they are read.
@@ -45,6 +49,8 @@ struct Document {
     data: DataIdentity,
     dynamics: SavedDynamics,
     calibration: Calibration,
+    persistence: Persistence,
+    logged_actions: Vec<LoggedActions>,
     state_range: StateBounds,
     range_widening: f32,
     report: Report,
@@ -67,6 +73,8 @@ pub fn save(model: &Model, directory: impl AsRef<Path>) -> Result<()> {
         data: model.data.clone(),
         dynamics,
         calibration: model.calibration.clone(),
+        persistence: model.persistence.clone(),
+        logged_actions: model.logged.actions.clone(),
         state_range: model.state_range.clone(),
         range_widening: model.range_widening,
         report: model.report.clone(),
@@ -78,6 +86,7 @@ pub fn save(model: &Model, directory: impl AsRef<Path>) -> Result<()> {
     })?;
     let mut files = vec![(DOCUMENT, json)];
     files.extend(networks.map(|bytes| (NETWORKS, bytes)));
+    files.push((LOGGED, model.logged.to_safetensors()));
     let listed = files.iter().map(|(name, bytes)| (*name, &bytes[..]));
     let checksums = checksums(listed).into_bytes();
     files.push((CHECKSUMS, checksums));
@@ -107,8 +116,10 @@ pub fn load(directory: impl AsRef<Path>) -> Result<Model> {
         let path = directory.into();
         return Err(Error::Schema { path, found: schema, expected: SCHEMA });
     }
+    let logged = read(directory, LOGGED)?;
     let mut files = vec![(DOCUMENT, &document[..])];
     files.extend(networks.as_ref().map(|bytes| (NETWORKS, &bytes[..])));
+    files.push((LOGGED, &logged));
     compare(directory, &checksums_found, &files)?;
 
     let content = |file, message: String| Error::Content { path: directory.into(), file, message };
@@ -141,8 +152,18 @@ pub fn load(directory: impl AsRef<Path>) -> Result<Model> {
         );
         return Err(content(DOCUMENT, message));
     }
+    let logged = LoggedSample::from_safetensors(&logged, document.logged_actions)
+        .map_err(|error| content(LOGGED, error.to_string()))?;
+    let persistent = &document.persistence;
+    if !logged.fits(states, dynamics.action_dim())
+        || [&persistent.autocorrelation, &persistent.unexplained].iter().any(|p| p.len() != outputs)
+    {
+        return Err(content(LOGGED, "the sample of the logs does not fit the model".into()));
+    }
     Ok(Model {
         dynamics,
+        logged,
+        persistence: document.persistence,
         calibration: document.calibration,
         state_range: document.state_range,
         range_widening: document.range_widening,

@@ -72,6 +72,11 @@ impl fmt::Display for Verdict {
 /// | `not_converged`, `under_trained` | yes | a stronger adversary would have found a lower bound |
 /// | `outside_data` | yes, of conservative variants | no data says whether the model knows its error there |
 /// | `weak_calibration` | yes | the box is not as wide as the model's error |
+/// | `persistent_errors` | yes | true errors add up, where the model's cancel |
+/// | `second_opinion` | yes | the model's own errors on the logs lead below the bound |
+/// | `more_ends` | yes | what an end costs is learned from too few |
+/// | `termination_contradicts_logs`, `reward_contradicts_logs` | yes | the bound is on another task than the logged one |
+/// | `foreign_actions`, `at_limits` | yes, of conservative variants | no data says what follows there |
 /// | `no_termination` | yes | the bound is on episodes that go on where real ones end |
 /// | `estimated_norm`, `learned_kernel` | no | the proof no longer applies, but the bound stands where an ensemble's stands: on calibration |
 /// | `few_starts` | no | the limit is wider for it already |
@@ -84,6 +89,8 @@ pub fn disqualifies(warning: &Warning) -> bool {
     match warning {
         Warning::NotConverged { variant, .. }
         | Warning::OutsideData { variant, .. }
+        | Warning::ForeignActions { variant, .. }
+        | Warning::AtLimits { variant, .. }
         | Warning::SkewedReturns { variant, .. } => variant.is_conservative(),
         Warning::EstimatedNorm { .. }
         | Warning::LearnedKernel

@@ -123,8 +123,8 @@ fn what_is_wrong_with_a_directory_is_said() {
 
     let document = path.join("model.json");
     let text = fs::read_to_string(&document).unwrap();
-    fs::write(&document, text.replacen("\"schema\": 1", "\"schema\": 2", 1)).unwrap();
-    assert!(message(&path).contains("written in schema 2, this version reads 1"));
+    fs::write(&document, text.replacen("\"schema\": 2", "\"schema\": 3", 1)).unwrap();
+    assert!(message(&path).contains("written in schema 3, this version reads 2"));
     fs::write(&document, "{").unwrap();
     assert!(message(&path).contains("`model.json` cannot be understood"));
 }

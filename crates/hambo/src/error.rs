@@ -92,6 +92,9 @@ pub enum Error {
     #[error("saved network: {0}")]
     SavedNetwork(String),
 
+    #[error("saved sample of the logs: {0}")]
+    SavedSample(String),
+
     #[error("cancelled during {stage} at step {step}")]
     Cancelled { stage: &'static str, step: usize },
 }

@@ -23,10 +23,18 @@ use crate::model::Model;
 use crate::progress::Observer;
 use crate::rng::Seed;
 use crate::rollout::{Step, Streams};
+use crate::second_opinion::{BorrowedErrors, Opinion};
 use crate::task::{Policy, Reward, Task};
 
 /// Share of δ by which skewed returns may make the Monte Carlo limit fail more often, before it is a doubt.
 const TOLERATED_EXCESS: f64 = 0.25;
+
+/// Errors matter if their variance is more than this share of that of what is predicted.
+const ERRORS_MATTER: f64 = 0.01;
+
+/// Ends that are many, and so many times those in the logs that the logs say too little of them.
+const MANY_ENDS: f64 = 0.05;
+const MORE_ENDS: f64 = 2.0;
 
 /// How a policy is evaluated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,8 +62,15 @@ pub struct EvaluationSettings {
     pub adversary: AdversarySettings,
     /// A calibration error above this is warned about.
     pub weak_calibration: f64,
-    /// A share of steps outside the data above this is warned about.
+    /// A correlation above this between the model's errors in successive steps is warned about, where the
+    /// errors matter.
+    pub persistent_errors: f64,
+    /// A share of steps outside the data above this is warned about: less certain than all of it, with
+    /// actions like none of it, or moved back into its range.
     pub outside_data: f64,
+    /// That the task's reward and termination differ from the logged ones on purpose, and that it is no
+    /// doubt about the bound.
+    pub rules_differ: bool,
 }
 
 impl Default for EvaluationSettings {
@@ -70,7 +85,9 @@ impl Default for EvaluationSettings {
             cost_episodes: 200,
             adversary: AdversarySettings::default(),
             weak_calibration: 0.01,
+            persistent_errors: 0.2,
             outside_data: 0.05,
+            rules_differ: false,
         }
     }
 }
@@ -159,8 +176,9 @@ pub fn evaluate_resumable(
     let radius: Array1<f32> = radius * settings.beta;
     let (dynamics, noise) = (&*model.dynamics, settings.noise);
     let game = Game { dynamics, radius: &radius, noise, task, bounds: Some(bounds), policy };
+    let errors = &BorrowedErrors::new(dynamics, &model.logged)?;
     let attack = |name: &str, game: Game<'_>, timings: &mut BTreeMap<String, f64>| {
-        Attack { name, game, model, settings, delta, seed, checkpoints }.run(timings)
+        Attack { name, game, model, errors, settings, delta, seed, checkpoints }.run(timings)
     };
 
     let mut timings = BTreeMap::new();
@@ -171,6 +189,14 @@ pub fn evaluate_resumable(
     let terminated_episodes = model.data.terminated_episodes;
     if task.termination.is_none() && terminated_episodes > 0 {
         warnings.push(Warning::NoTermination { terminated_episodes });
+    }
+    if let Some((output, autocorrelation)) = model.persistence.worst(ERRORS_MATTER)
+        && autocorrelation > settings.persistent_errors
+    {
+        warnings.push(Warning::PersistentErrors { output, autocorrelation });
+    }
+    if !settings.rules_differ {
+        warnings.extend(model.logged.contradictions(task)?);
     }
     let found = attack("return", game, &mut timings)?;
     warnings.extend(found.warnings);
@@ -188,6 +214,7 @@ pub fn evaluate_resumable(
             name: constraint.name.clone(),
             lower_bound: smallest(&found.variants),
             variants: found.variants,
+            second_opinion: found.second_opinion,
         });
     }
     Ok(Evaluation {
@@ -195,6 +222,7 @@ pub fn evaluate_resumable(
         delta: settings.delta,
         delta_covers: delta_covers.into(),
         variants: found.variants,
+        second_opinion: found.second_opinion,
         constraints: constraint_results,
         calibration: model.calibration.clone(),
         guarantee,
@@ -270,6 +298,7 @@ struct Attack<'a> {
     name: &'a str,
     game: Game<'a>,
     model: &'a Model,
+    errors: &'a Option<BorrowedErrors<'a>>,
     settings: &'a EvaluationSettings,
     /// The Monte Carlo limit's part of it.
     delta: f64,
@@ -280,6 +309,7 @@ struct Attack<'a> {
 /// What an attack found.
 struct Found {
     variants: Vec<VariantResult>,
+    second_opinion: Option<Estimate>,
     warnings: Vec<Warning>,
 }
 
@@ -314,7 +344,45 @@ impl Attack<'_> {
                 warnings.push(Warning::FewStarts { observed });
             }
         }
-        Ok(Found { variants, warnings })
+        let start = Instant::now();
+        let opinion = self.second_opinion()?;
+        let seconds = start.elapsed().as_secs_f64();
+        timings.insert(format!("{}: second opinion", self.name), seconds);
+        warnings.extend(opinion.as_ref().into_iter().flat_map(|o| self.objections(o, &variants)));
+        let second_opinion = opinion.map(|opinion| opinion.played.estimate());
+        Ok(Found { variants, second_opinion, warnings })
+    }
+
+    /// The return with the model's errors on logged transitions.
+    fn second_opinion(&self) -> Result<Option<Opinion>> {
+        let streams = &mut Streams::new(self.seed, &format!("{}: second opinion", self.name));
+        let on_step = |step: &Step<'_>| self.report("second opinion", step);
+        self.errors.as_ref().map(|errors| errors.play(&self.game, streams, on_step)).transpose()
+    }
+
+    /// What the logs have against the bound.
+    fn objections(&self, opinion: &Opinion, variants: &[VariantResult]) -> Vec<Warning> {
+        let objective = || self.name.to_owned();
+        let mut objections = Vec::new();
+        let estimate = opinion.played.estimate();
+        let margin = estimate.mean - estimate.lower_limit(self.delta);
+        if let Some(bound) = smallest(variants).filter(|bound| estimate.mean + margin < *bound) {
+            objections.push(Warning::SecondOpinion {
+                objective: objective(),
+                bound,
+                estimate: estimate.mean,
+                std_error: estimate.std_error,
+            });
+        }
+        let conservative = variants.iter().filter(|result| result.name.is_conservative());
+        let hallucinated = conservative.map(|result| result.ended).fold(opinion.ended, f64::max);
+        let data = &self.model.data;
+        let logged = data.terminated_episodes as f64 / data.episodes.max(1) as f64;
+        let is_learned = self.game.task.reward.is_none();
+        if is_learned && hallucinated > MANY_ENDS.max(MORE_ENDS * logged) {
+            objections.push(Warning::MoreEnds { objective: objective(), hallucinated, logged });
+        }
+        objections
     }
 
     /// What the variant finds, or found before an interruption.
@@ -407,6 +475,9 @@ impl Attack<'_> {
             return Err(Error::TooFewStarts { observed: estimate.independent });
         }
         let outside_data = watcher.share_outside();
+        let at_limits = watcher.share_at_limits();
+        let foreign_actions = watcher.share_of_foreign_actions();
+        let ended = watcher.ended() as f64 / self.settings.episodes as f64;
         let (worst, evidence) = watcher.finish(&played.returns, self.costs(choice)?);
         let result = VariantResult {
             name: variant,
@@ -417,6 +488,9 @@ impl Attack<'_> {
             rounds: trained.map(|trained| trained.rounds.clone()).unwrap_or_default(),
             restarts_after_divergence: trained.map_or(0, |trained| trained.restarts),
             outside_data,
+            at_limits,
+            foreign_actions,
+            ended,
             worst,
             evidence,
         };
@@ -460,9 +534,20 @@ impl Attack<'_> {
                 failures: self.delta + excess,
             });
         }
+        let most = self.settings.outside_data;
+        let objective = || objective.clone();
         let share = result.outside_data;
-        if share > self.settings.outside_data {
-            doubts.push(Warning::OutsideData { objective, variant, share });
+        if share > most {
+            doubts.push(Warning::OutsideData { objective: objective(), variant, share });
+        }
+        let share = result.foreign_actions;
+        if share > most {
+            doubts.push(Warning::ForeignActions { objective: objective(), variant, share });
+        }
+        let share = result.at_limits;
+        // Limits that the task declares are no doubt: no true state leaves them.
+        if share > most && self.game.task.state_bounds.is_none() {
+            doubts.push(Warning::AtLimits { objective: objective(), variant, share });
         }
         doubts
     }

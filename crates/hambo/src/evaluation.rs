@@ -70,6 +70,10 @@ pub struct Evaluation {
     /// What `delta` is the probability of, in plain words.
     pub delta_covers: String,
     pub variants: Vec<VariantResult>,
+    /// The return if the model errs as it did on logged transitions like each step. No bound;
+    /// but a bound above it has the logs against it.
+    #[serde(default)]
+    pub second_opinion: Option<Estimate>,
     pub constraints: Vec<ConstraintResult>,
     pub calibration: Calibration,
     /// What is proven, for a model about which anything is.
@@ -109,9 +113,19 @@ pub struct VariantResult {
     pub rounds: Vec<Round>,
     /// Times that training diverged and began again with a smaller step.
     pub restarts_after_divergence: usize,
-    /// Share of steps whose epistemic std exceeds that of every calibration point. Committed
-    /// variants are asked about in the first few hundred episodes only.
+    /// Share of steps whose epistemic std exceeds that of every calibration point. Variants in which
+    /// members decide are asked about in the first few hundred episodes only.
     pub outside_data: f64,
+    /// Share of steps whose next state was moved into the limits of the states.
+    #[serde(default)]
+    pub at_limits: f64,
+    /// Share of steps in which the policy did what nobody did in the data: an action beyond its range, or
+    /// between the few values that it has there.
+    #[serde(default)]
+    pub foreign_actions: f64,
+    /// Share of the episodes that terminated.
+    #[serde(default)]
+    pub ended: f64,
     /// The episodes with the lowest returns among the first few hundred, worst first.
     pub worst: Vec<Trajectory>,
     pub evidence: Evidence,
@@ -132,6 +146,8 @@ pub struct ConstraintResult {
     pub name: String,
     pub lower_bound: Option<f64>,
     pub variants: Vec<VariantResult>,
+    #[serde(default)]
+    pub second_opinion: Option<Estimate>,
 }
 
 /// Where hallucinated states may go.
@@ -167,6 +183,56 @@ pub enum Warning {
     },
     WeakCalibration {
         error: f64,
+    },
+    /// Errors of the model that others like them follow: the state may lack something, or the model be
+    /// trained too little.
+    PersistentErrors {
+        /// Which output of the model, counted from zero; a learned reward is the last.
+        output: usize,
+        autocorrelation: f64,
+    },
+    /// Rollouts with the errors that the model made on similar logged transitions fall below the bound.
+    SecondOpinion {
+        objective: String,
+        bound: f64,
+        estimate: f64,
+        std_error: f64,
+    },
+    /// Episodes end far more often than the logged ones did, and what an end costs is learned from those.
+    MoreEnds {
+        objective: String,
+        /// Shares of the episodes that terminate.
+        hallucinated: f64,
+        logged: f64,
+    },
+    /// The termination does not end the logged episodes where they ended.
+    TerminationContradictsLogs {
+        /// Logged ends at which the rule says that it goes on, of how many.
+        missed: usize,
+        terminal: usize,
+        /// Other logged steps at which the rule says that it ends, of how many.
+        invented: usize,
+        ongoing: usize,
+    },
+    /// The reward is not the logged one.
+    RewardContradictsLogs {
+        /// Mean absolute difference, and that of the logged reward from its own mean.
+        difference: f64,
+        varies: f64,
+        /// By how much the rule is higher on average.
+        higher: f64,
+    },
+    /// The policy does what nobody did in the data.
+    ForeignActions {
+        objective: String,
+        variant: Variant,
+        share: f64,
+    },
+    /// Many states were moved into the data's range, so that harm beyond it is not seen.
+    AtLimits {
+        objective: String,
+        variant: Variant,
+        share: f64,
     },
     /// Nobody said how large the functions' norms may be.
     EstimatedNorm {
@@ -211,6 +277,26 @@ impl Warning {
             Self::WeakCalibration { .. } => {
                 "give more calibration data, or look for heavy-tailed errors"
             }
+            Self::PersistentErrors { .. } => {
+                "add to the state whatever has a memory (earlier values, the hour), or train longer"
+            }
+            Self::SecondOpinion { .. } => {
+                "give a reward that jumps as a rule, collect data where the policy goes, or train the \
+                 model longer"
+            }
+            Self::MoreEnds { .. } => "give the reward as a rule",
+            Self::TerminationContradictsLogs { .. } => {
+                "check its columns and units, and `next_` for the next state; set `rules_differ` if it \
+                 differs on purpose"
+            }
+            Self::RewardContradictsLogs { .. } => {
+                "check its columns and units; set `rules_differ` if it differs on purpose"
+            }
+            Self::ForeignActions { .. } => {
+                "check the units of the policy's actions; for choices, that it gives one of the logged \
+                 values, not a score"
+            }
+            Self::AtLimits { .. } => "give the task its state bounds, or shorten the horizon",
             Self::EstimatedNorm { .. } => "give `gp.norm_bound` if you know one",
             Self::LearnedKernel => {
                 "give `gp.fixed` if you know the kernel; else trust the calibration, not the proof"
@@ -245,6 +331,50 @@ impl fmt::Display for Warning {
             Self::WeakCalibration { error } => {
                 write!(f, "the calibration error is {error:.4} even with the best temperatures")
             }
+            Self::PersistentErrors { output, autocorrelation } => write!(
+                f,
+                "the model's errors in output {output} follow each other (correlation \
+                 {autocorrelation:.2}), but it takes them for fresh noise: the state leaves out something \
+                 that matters, or the model is not trained enough"
+            ),
+            Self::SecondOpinion { objective, bound, estimate, std_error } => write!(
+                f,
+                "{objective}: with the errors that the model made on similar logged transitions it is \
+                 {estimate:.3} ± {std_error:.3}, below the bound of {bound:.3}"
+            ),
+            Self::MoreEnds { objective, hallucinated, logged } => write!(
+                f,
+                "{objective}: {:.0} % of the episodes end before the horizon, of the logged ones \
+                 {:.1} %: too few to learn what an end costs",
+                100.0 * hallucinated,
+                100.0 * logged
+            ),
+            Self::TerminationContradictsLogs { missed, terminal, invented, ongoing } => write!(
+                f,
+                "the termination contradicts the logs: it goes on at {missed} of {terminal} logged \
+                 ends, and ends at {invented} of {ongoing} other steps"
+            ),
+            Self::RewardContradictsLogs { difference, varies, higher } => {
+                let direction = if *higher > 0.0 { "higher" } else { "lower" };
+                write!(
+                    f,
+                    "the reward contradicts the logs: it differs by {difference:.4} on average, where \
+                     the logged one varies by {varies:.4}, and is {direction} by {:.4}",
+                    higher.abs()
+                )
+            }
+            Self::ForeignActions { objective, variant, share } => write!(
+                f,
+                "{objective}, {variant}: in {:.0} % of the steps the policy's action is like none in \
+                 the data",
+                100.0 * share
+            ),
+            Self::AtLimits { objective, variant, share } => write!(
+                f,
+                "{objective}, {variant}: in {:.0} % of the steps the state left the data's range and \
+                 was moved back",
+                100.0 * share
+            ),
             Self::EstimatedNorm { largest } => write!(
                 f,
                 "the norms that the guarantee assumes were estimated from the model itself \

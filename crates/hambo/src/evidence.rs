@@ -40,8 +40,8 @@ pub struct HorizonPoint {
     pub estimate: Estimate,
     /// Its one-sided Monte Carlo limit.
     pub lower_bound: f64,
-    /// Mean epistemic std since the point before, per output, in the output's units. Committed
-    /// variants are asked in the first few hundred episodes only.
+    /// Mean epistemic std since the point before, per output, in the output's units.
+    /// Variants in which members decide are asked in the first few hundred episodes only.
     pub epistemic_std: Vec<f64>,
 }
 
@@ -91,6 +91,12 @@ pub(crate) struct Watcher<'a> {
     observed: Option<Vec<usize>>,
     steps: usize,
     outside: usize,
+    /// All steps, those whose next state was beyond its limits, and those with actions like none in
+    /// the data.
+    taken: usize,
+    moved: usize,
+    foreign: usize,
+    ended: usize,
     trajectories: Vec<Vec<Vec<f32>>>,
     over_horizon: Vec<HorizonPoint>,
     /// Sums of the epistemic stds since the last point, and over how many rows.
@@ -106,6 +112,10 @@ impl<'a> Watcher<'a> {
             observed,
             steps: 0,
             outside: 0,
+            taken: 0,
+            moved: 0,
+            foreign: 0,
+            ended: 0,
             trajectories: vec![Vec::new(); WATCHED_EPISODES],
             over_horizon: Vec::new(),
             stds: Array1::zeros(model.dynamics.outputs()),
@@ -114,6 +124,11 @@ impl<'a> Watcher<'a> {
     }
 
     pub(crate) fn watch(&mut self, step: &Step<'_>) -> Result<()> {
+        self.taken += step.episodes.len();
+        self.moved += step.moved;
+        self.ended += step.terminated.iter().filter(|&&ended| ended).count();
+        let is_foreign = |action: &ArrayView1<'_, f32>| self.model.logged.is_foreign(*action);
+        self.foreign += step.actions.rows().into_iter().filter(is_foreign).count();
         match step.epistemic_std {
             Some(stds) => self.count(stds),
             None => self.count_watched(step)?,
@@ -156,7 +171,7 @@ impl<'a> Watcher<'a> {
         self.rows += stds.nrows();
     }
 
-    /// A committed variant evaluates one member only; the whole ensemble is asked about a few rows.
+    /// Where members decide, each evaluates its own rows only; the whole ensemble is asked about a few.
     fn count_watched(&mut self, step: &Step<'_>) -> Result<()> {
         let rows: Vec<usize> =
             (0..step.episodes.len()).filter(|&r| step.episodes[r] < WATCHED_EPISODES).collect();
@@ -169,6 +184,18 @@ impl<'a> Watcher<'a> {
 
     pub(crate) fn share_outside(&self) -> f64 {
         self.outside as f64 / self.steps.max(1) as f64
+    }
+
+    pub(crate) fn share_at_limits(&self) -> f64 {
+        self.moved as f64 / self.taken.max(1) as f64
+    }
+
+    pub(crate) fn ended(&self) -> usize {
+        self.ended
+    }
+
+    pub(crate) fn share_of_foreign_actions(&self) -> f64 {
+        self.foreign as f64 / self.taken.max(1) as f64
     }
 
     /// The worst of the watched trajectories, and the evidence.

@@ -62,11 +62,15 @@ pub mod task;
 
 mod checkpoints;
 mod error;
+mod error_tree;
 mod evaluate;
 mod evaluation;
 mod evidence;
 mod guarantee;
+mod logged;
 mod model;
+mod persistence;
+mod second_opinion;
 
 pub use calibration::Calibration;
 pub use checkpoints::{Checkpoints, Finding};
@@ -79,7 +83,9 @@ pub use evaluation::{
 };
 pub use evidence::{Costs, Evidence, HorizonPoint};
 pub use guarantee::Guarantee;
+pub use logged::{LoggedActions, LoggedSample};
 pub use model::{Model, ModelSettings, Report};
+pub use persistence::Persistence;
 pub use progress::{Event, Observer, Silent};
 pub use rng::{Seed, Stream};
 pub use rollout::{Streams, collect};

@@ -11,6 +11,8 @@ use crate::dynamics::Dynamics;
 use crate::dynamics::ensemble::{Ensemble, EnsembleSettings, FitReport};
 use crate::dynamics::gp::{GaussianProcess, GpReport, GpSettings};
 use crate::error::{Error, Result};
+use crate::logged::LoggedSample;
+use crate::persistence::Persistence;
 use crate::progress::Observer;
 use crate::rng::Seed;
 use crate::task::StateBounds;
@@ -67,11 +69,15 @@ impl ModelSettings {
 pub struct Model {
     pub dynamics: Arc<dyn Dynamics>,
     pub calibration: Calibration,
+    /// Whether its errors follow each other.
+    pub persistence: Persistence,
     /// The data's range, widened by `range_widening`.
     pub state_range: StateBounds,
     pub range_widening: f32,
     /// The data it was made of.
     pub data: DataIdentity,
+    /// Some of it, which evaluations are held against.
+    pub logged: LoggedSample,
     pub report: Report,
 }
 
@@ -106,11 +112,13 @@ impl Model {
         };
         let calibration = Calibration::fit(&*dynamics, &held_out, settings.temperatures)?;
         Ok(Self {
+            persistence: Persistence::measure(&*dynamics, &held_out)?,
             dynamics,
             calibration,
             state_range: StateBounds::of_data(data, settings.range_widening),
             range_widening: settings.range_widening,
             data: data.identity(),
+            logged: LoggedSample::of(data),
             report,
         })
     }

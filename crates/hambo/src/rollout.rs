@@ -54,6 +54,8 @@ pub struct Step<'a> {
     pub epistemic_std: Option<&'a Array2<f32>>,
     pub rewards: &'a Array1<f32>,
     pub next_states: &'a Array2<f32>,
+    /// How many of them were moved into their limits.
+    pub moved: usize,
     pub terminated: &'a Array1<bool>,
     /// The returns so far, this step included, of all episodes, also of those that have ended.
     pub returns: ArrayView1<'a, f64>,
@@ -108,9 +110,7 @@ pub fn run(
         let at = Moment { time, horizon, total, episodes: &episodes, states: s, actions: a };
         let outcome = transition.step(&at, &mut streams.transition)?;
         let mut next_states = outcome.next_states;
-        if let Some(bounds) = bounds {
-            bounds.clamp(&mut next_states);
-        }
+        let moved = bounds.map_or(0, |bounds| bounds.clamp(&mut next_states));
         let rewards = match (&task.reward, outcome.rewards) {
             (Some(reward), _) => task::reward(&**reward, s, a, next_states.view())?,
             (None, Some(learned)) => learned,
@@ -133,6 +133,7 @@ pub fn run(
             epistemic_std: outcome.epistemic_std.as_ref(),
             rewards: &rewards,
             next_states: &next_states,
+            moved,
             terminated: &terminated,
             returns: returns.view(),
         })?;

@@ -14,8 +14,8 @@ use hambo::dataset::DataIdentity;
 use hambo::dynamics::ensemble::FitReport;
 use hambo::task::{InitialStates, StateBounds};
 use hambo::{
-    Constraint, Error, Evaluation, EvaluationSettings, Event, Model, Observer, Policy, Report,
-    Seed, Silent, StateLimits, Task, Variant, Warning, evaluate,
+    Constraint, Error, Evaluation, EvaluationSettings, Event, LoggedSample, Model, Observer,
+    Persistence, Policy, Report, Seed, Silent, StateLimits, Task, Variant, Warning, evaluate,
 };
 use ndarray::{Array1, Array2, Axis, array};
 
@@ -50,6 +50,8 @@ fn model() -> Model {
             terminated_episodes: 0,
             fingerprint: String::new(),
         },
+        persistence: Persistence::default(),
+        logged: LoggedSample::none(2, 1),
         report: Report::Ensemble(FitReport { steps: 0, best_step: 0, held_out: Vec::new() }),
     }
 }

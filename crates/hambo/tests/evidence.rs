@@ -35,6 +35,8 @@ fn model(dynamics: LinearModel) -> Model {
             terminated_episodes: 0,
             fingerprint: String::new(),
         },
+        persistence: hambo::Persistence::default(),
+        logged: hambo::LoggedSample::none(2, 1),
         report: Report::Ensemble(FitReport { steps: 0, best_step: 0, held_out: Vec::new() }),
     }
 }

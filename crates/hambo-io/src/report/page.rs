@@ -242,7 +242,11 @@ fn adversaries(subject: &Subject<'_>, figures: &[Figure]) -> String {
             percent(variant.outside_data),
         ]
     };
-    let rows: Vec<Vec<String>> = variants.iter().map(row).collect();
+    let mut rows: Vec<Vec<String>> = variants.iter().map(row).collect();
+    rows.extend(subject.evaluation.second_opinion.map(|opinion| {
+        let mean = fixed(opinion.mean, subject.decimals);
+        vec!["second opinion".into(), mean, "none".into(), "–".into(), "–".into()]
+    }));
     let main = variants.iter().position(|variant| subject.decides(variant));
     let columns = [
         ("Variant", TEXT),
@@ -253,7 +257,9 @@ fn adversaries(subject: &Subject<'_>, figures: &[Figure]) -> String {
     ];
     let numbers = format!(
         "<div><h3>In numbers</h3>{}<p class=\"note\">“Outside data” is the share of steps that are \
-         less certain than every calibration point.</p></div>",
+         less certain than every calibration point. The second opinion is the return if the model \
+         errs as it did on logged transitions like each step; a bound above it would be a \
+         doubt.</p></div>",
         table(&columns, &rows, main)
     );
     let training = figures.iter().find(|figure| figure.name == "training").map(picture);

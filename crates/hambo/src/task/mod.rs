@@ -200,9 +200,13 @@ impl StateBounds {
     }
 
     /// Moves every state to the nearest one within the limits, and then onto the circles of its
-    /// angles.
-    pub fn clamp(&self, states: &mut Array2<f32>) {
+    /// angles. Returns how many were beyond a limit.
+    pub fn clamp(&self, states: &mut Array2<f32>) -> usize {
+        let mut moved = 0;
         for mut row in states.rows_mut() {
+            let limits = self.low.iter().zip(&self.high);
+            let beyond = |(value, (low, high)): (&f32, (&f32, &f32))| value < low || value > high;
+            moved += usize::from(row.iter().zip(limits).any(beyond));
             ndarray::Zip::from(&mut row)
                 .and(&self.low)
                 .and(&self.high)
@@ -218,6 +222,7 @@ impl StateBounds {
                 (row[cosine], row[sine]) = (x, y);
             }
         }
+        moved
     }
 }
 

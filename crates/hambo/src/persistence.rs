@@ -1,0 +1,101 @@
+//! Does what a model takes for noise remember itself?
+//!
+//! A state that leaves out something that matters (a wall's temperature, a delay) makes the rest look
+//! noisy, and the model draws fresh noise in every step. But what was left out changes slowly, so the
+//! true errors follow each other and add up. That shows in their autocorrelation.
+
+use ndarray::{Array1, Axis, concatenate};
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::Subset;
+use crate::dynamics::Dynamics;
+use crate::error::Result;
+
+/// Rows that it rests on at the most.
+const MOST_ROWS: usize = 20_000;
+
+/// What the one-step errors on held-out episodes look like, per output.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Persistence {
+    /// Correlation of an error with the one in the step before.
+    pub autocorrelation: Vec<f64>,
+    /// Variance of the errors as a share of the variance of what is predicted, `s' - s` and the reward.
+    pub unexplained: Vec<f64>,
+}
+
+impl Persistence {
+    pub(crate) fn measure(dynamics: &dyn Dynamics, data: &Subset<'_>) -> Result<Self> {
+        let outputs = dynamics.outputs();
+        let mut pairs = Array1::<f64>::zeros(outputs);
+        let mut errors = Moments::new(outputs);
+        let mut targets = Moments::new(outputs);
+        let mut rows = 0;
+        for &episode in data.episodes() {
+            let span = data.dataset().episodes()[episode].rows.clone();
+            let batch = data.dataset().gather(&span.collect::<Vec<_>>());
+            let expected = dynamics.predict(batch.states.view(), batch.actions.view())?.mean;
+            let mut observed = batch.next_states.clone();
+            let mut changes = &batch.next_states - &batch.states;
+            if dynamics.predicts_reward() {
+                let rewards = batch.rewards.view().insert_axis(Axis(1));
+                let beside = |states: &ndarray::Array2<f32>| {
+                    concatenate(Axis(1), &[states.view(), rewards]).expect("one reward per row")
+                };
+                (observed, changes) = (beside(&observed), beside(&changes));
+            }
+            let error = (observed - expected).mapv(f64::from);
+            for (before, after) in error.rows().into_iter().zip(error.rows().into_iter().skip(1)) {
+                pairs += &(&before * &after);
+            }
+            error.rows().into_iter().for_each(|row| errors.add(row.to_owned()));
+            changes.rows().into_iter().for_each(|row| targets.add(row.mapv(f64::from)));
+            rows += error.nrows();
+            if rows >= MOST_ROWS {
+                break;
+            }
+        }
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        // About zero, not about their mean: an error that never changes is remembered best.
+        let autocorrelation = pairs.iter().zip(&errors.squares).map(|(&p, &s)| share(p, s));
+        let explained = errors
+            .squares
+            .iter()
+            .zip(targets.variances())
+            .map(|(&e, v)| share(e / errors.count.max(1.0), v));
+        Ok(Self { autocorrelation: autocorrelation.collect(), unexplained: explained.collect() })
+    }
+
+    /// The output in which errors that matter follow each other most, and how much they do.
+    pub(crate) fn worst(&self, matters: f64) -> Option<(usize, f64)> {
+        let outputs = self.autocorrelation.iter().zip(&self.unexplained).enumerate();
+        outputs
+            .filter(|(_, (_, unexplained))| **unexplained > matters)
+            .map(|(output, (autocorrelation, _))| (output, *autocorrelation))
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+}
+
+/// Sums of values and of their squares.
+struct Moments {
+    count: f64,
+    sums: Array1<f64>,
+    squares: Array1<f64>,
+}
+
+impl Moments {
+    fn new(columns: usize) -> Self {
+        Self { count: 0.0, sums: Array1::zeros(columns), squares: Array1::zeros(columns) }
+    }
+
+    fn add(&mut self, row: Array1<f64>) {
+        self.count += 1.0;
+        self.squares += &(&row * &row);
+        self.sums += &row;
+    }
+
+    fn variances(&self) -> Array1<f64> {
+        let count = self.count.max(1.0);
+        let mean = &self.sums / count;
+        &self.squares / count - &mean * &mean
+    }
+}
