@@ -72,8 +72,8 @@ ENVIRONMENTS = {
     ),
     "hopper": Environment(
         name="Hopper-v5",
-        evaluated=500_000,
-        behaviours={"mixed": [80_000, 120_000, 160_000]},
+        evaluated=200_000,
+        behaviours={"mixed": [60_000, 80_000, 120_000]},
         horizons=[100, 200, 400],
         termination=HOPPER_FELL,
         authors={
@@ -85,8 +85,8 @@ ENVIRONMENTS = {
     ),
     "halfcheetah": Environment(
         name="HalfCheetah-v5",
-        evaluated=500_000,
-        behaviours={"single": [120_000], "mixed": [80_000, 120_000, 160_000]},
+        evaluated=200_000,
+        behaviours={"single": [120_000], "mixed": [60_000, 80_000, 120_000]},
         horizons=[100, 150],
         prior_temperature=1e-2,
         authors={

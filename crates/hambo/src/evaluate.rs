@@ -190,7 +190,9 @@ pub fn evaluate_resumable(
     if task.termination.is_none() && terminated_episodes > 0 {
         warnings.push(Warning::NoTermination { terminated_episodes });
     }
-    if let Some((output, autocorrelation)) = model.persistence.worst(ERRORS_MATTER)
+    // A learned reward does not matter beside a rule.
+    let used = if task.reward.is_some() { dynamics.state_dim() } else { dynamics.outputs() };
+    if let Some((output, autocorrelation)) = model.persistence.worst(used, ERRORS_MATTER)
         && autocorrelation > settings.persistent_errors
     {
         warnings.push(Warning::PersistentErrors { output, autocorrelation });

@@ -65,10 +65,11 @@ impl Persistence {
         Ok(Self { autocorrelation: autocorrelation.collect(), unexplained: explained.collect() })
     }
 
-    /// The output in which errors that matter follow each other most, and how much they do.
-    pub(crate) fn worst(&self, matters: f64) -> Option<(usize, f64)> {
-        let outputs = self.autocorrelation.iter().zip(&self.unexplained).enumerate();
-        outputs
+    /// Of the first `outputs`, the one in which errors that matter follow each other most, and how much they
+    /// do.
+    pub(crate) fn worst(&self, outputs: usize, matters: f64) -> Option<(usize, f64)> {
+        let all = self.autocorrelation.iter().zip(&self.unexplained).enumerate();
+        all.take(outputs)
             .filter(|(_, (_, unexplained))| **unexplained > matters)
             .map(|(output, (autocorrelation, _))| (output, *autocorrelation))
             .max_by(|a, b| a.1.total_cmp(&b.1))
