@@ -72,8 +72,8 @@ ENVIRONMENTS = {
     ),
     "hopper": Environment(
         name="Hopper-v5",
-        evaluated=200_000,
-        behaviours={"mixed": [60_000, 80_000, 120_000]},
+        evaluated=160_000,
+        behaviours={"mixed": [40_000, 60_000, 80_000]},
         horizons=[100, 200, 400],
         termination=HOPPER_FELL,
         authors={
