@@ -86,15 +86,15 @@ python:
     "$bin/mypy" --config-file ../pyproject.toml ../python/tests ../python/examples ../python/benchmarks
     "$bin/stubtest" --mypy-config-file ../pyproject.toml hambo._native
 
-# The Python package as users get it: a wheel in a new virtual environment, its tests, and its types.
-python-test:
+# The Python package as users get it: a wheel in a new virtual environment, its tests, and its types; `just python-test release` builds what is published.
+python-test profile="dev":
     #!/usr/bin/env bash
     set -euo pipefail
     python3 -m venv --clear target/python-test
     bin="$PWD/target/python-test/bin"
     "$bin/pip" install --quiet 'maturin>=1.16,<2' mypy numpy pytest ruff
     rm -rf target/wheels
-    "$bin/maturin" build --quiet --profile dev
+    "$bin/maturin" build --quiet --profile {{profile}}
     "$bin/pip" install --quiet --force-reinstall --no-deps target/wheels/hambo-*.whl
     "$bin/ruff" check python reproductions && "$bin/ruff" format --check python reproductions
     # From elsewhere: in `python` the folder `hambo` would be taken for the installed package.

@@ -196,7 +196,8 @@ class Dataset:
         discrete_actions
             The action is the number of a choice, from 0 to one less than this, and is one-hot encoded.
         state_names, action_names
-            Names of the columns, for expressions, messages and reports.
+            Names of the columns, for expressions, messages and reports. They need ``next_states``, and
+            actions that are not one-hot encoded.
         """
         columns = _Columns(states, actions, rewards, next_states, terminated, truncated, episode)
         names = columns.names(state_names, action_names)

@@ -10,8 +10,12 @@ use rayon::prelude::*;
 /// Least errors in a leaf.
 const LEAST: usize = 5;
 
+/// Least part of a branch's errors on either side of it, one in so many. Noise makes the most extreme
+/// splits look best, and a tree that follows it cuts off a few rows at a time and never gets deep.
+const LEAST_PART: usize = 10;
+
 /// Most branchings between root and leaf.
-const DEEPEST: usize = 20;
+const DEEPEST: usize = 30;
 
 /// Squared standard errors by which means must differ. Of a million splits of pure noise the best
 /// reaches about 2 ln 10^6 = 28.
@@ -124,13 +128,14 @@ impl Ground<'_> {
         variance: &Array1<f64>,
     ) -> Option<Split> {
         let count = order.len();
+        let least = LEAST.max(count / LEAST_PART);
         let value = |index: usize| self.features[[order[index], feature]];
         let mut sum = Array1::<f64>::zeros(total.len());
         let mut best: Option<Split> = None;
-        for (last, &row) in order[..count - LEAST].iter().enumerate() {
+        for (last, &row) in order[..count - least].iter().enumerate() {
             sum += &self.errors.row(row);
             let (at, next) = (value(last), value(last + 1));
-            if last + 1 < LEAST || at == next {
+            if last + 1 < least || at == next {
                 continue;
             }
             let (below, above) = ((last + 1) as f64, (count - last - 1) as f64);

@@ -333,8 +333,8 @@ impl fmt::Display for Warning {
             }
             Self::PersistentErrors { output, autocorrelation } => write!(
                 f,
-                "the model's errors in output {output} follow each other (correlation \
-                 {autocorrelation:.2}), but it takes them for fresh noise: the state leaves out something \
+                "the model's errors in output {output} (from 0; a learned reward is the last) follow \
+                 each other (correlation {autocorrelation:.2}), but it takes them for fresh noise: the state leaves out something \
                  that matters, or the model is not trained enough"
             ),
             Self::SecondOpinion { objective, bound, estimate, std_error } => write!(
