@@ -9,9 +9,9 @@ use crate::adversary::Round;
 use crate::bound::Estimate;
 use crate::calibration::Calibration;
 use crate::dataset::DataIdentity;
-use crate::evaluate::EvaluationSettings;
 use crate::evidence::Evidence;
 use crate::guarantee::Guarantee;
+use crate::settings::EvaluationSettings;
 
 /// A way of using the model; see [`hallucination`](crate::hallucination).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

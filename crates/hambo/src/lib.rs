@@ -71,13 +71,14 @@ mod logged;
 mod model;
 mod persistence;
 mod second_opinion;
+mod settings;
 
 pub use calibration::Calibration;
 pub use checkpoints::{Checkpoints, Finding};
 pub use dataset::Dataset;
 pub use dynamics::{Dynamics, Prediction};
 pub use error::{BoxError, Error, Result};
-pub use evaluate::{Constraint, EvaluationSettings, evaluate, evaluate_resumable};
+pub use evaluate::{Constraint, evaluate, evaluate_resumable};
 pub use evaluation::{
     ConstraintResult, Evaluation, StateLimits, Trajectory, Variant, VariantResult, Warning,
 };
@@ -89,4 +90,5 @@ pub use persistence::Persistence;
 pub use progress::{Event, Observer, Silent};
 pub use rng::{Seed, Stream};
 pub use rollout::{Streams, collect};
+pub use settings::EvaluationSettings;
 pub use task::{InitialStates, Policy, Reward, StateBounds, Task, Termination};
