@@ -3,11 +3,11 @@
 //! `alg:BNN_calibrate`, after Kuleshov et al. (2018): of the calibration points, a share α should
 //! fall below the α-quantile of their predictive distribution N(μ, τ² σ²).
 
-use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::dataset::Subset;
+use crate::dataset::{Subset, Target};
 use crate::dynamics::Dynamics;
 use crate::error::{Error, Result};
 
@@ -111,12 +111,7 @@ fn residuals(dynamics: &dyn Dynamics, data: &Subset<'_>) -> Result<(Array2<f32>,
         for stds in prediction.epistemic_std.rows() {
             largest.zip_mut_with(&stds, |largest: &mut f32, &std| *largest = largest.max(std));
         }
-        let mut outcomes = batch.next_states.clone();
-        if dynamics.predicts_reward() {
-            let rewards = batch.rewards.view().insert_axis(Axis(1));
-            outcomes = concatenate(Axis(1), &[outcomes.view(), rewards])
-                .expect("one reward per next state");
-        }
+        let outcomes = batch.targets(Target::NextState, dynamics.predicts_reward());
         let chunk = (outcomes - &prediction.mean) / prediction.total_std();
         residuals.append(Axis(0), chunk.view()).expect("one column per output");
     }

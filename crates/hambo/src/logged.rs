@@ -1,7 +1,7 @@
 //! A sample of the logged transitions that a model keeps: what rules, actions and the model's own
 //! predictions are held against when a policy is evaluated.
 
-use ndarray::{Array1, Array2, ArrayView1, Axis, concatenate};
+use ndarray::{Array1, Array2, ArrayView1};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 
 use crate::dataset::{Batch, Dataset};
@@ -146,17 +146,6 @@ impl LoggedSample {
             && sample.actions.dim() == (rows, action_dim)
             && sample.rewards.len() == rows
             && (self.actions.len() == action_dim || rows == 0)
-    }
-
-    /// What followed, as a model predicts it: next states, and rewards if it predicts them.
-    pub(crate) fn outcomes(&self, with_rewards: bool) -> Array2<f32> {
-        let Batch { rewards, next_states, .. } = &self.transitions;
-        let rewards = rewards.view().insert_axis(Axis(1));
-        match with_rewards {
-            true => concatenate(Axis(1), &[next_states.view(), rewards])
-                .expect("one reward per next state"),
-            false => next_states.clone(),
-        }
     }
 
     /// Where the task's rules say something else than what was logged.

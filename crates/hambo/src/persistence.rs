@@ -4,10 +4,10 @@
 //! noisy, and the model draws fresh noise in every step. But what was left out changes slowly, so the
 //! true errors follow each other and add up. That shows in their autocorrelation.
 
-use ndarray::{Array1, Axis, concatenate};
+use ndarray::Array1;
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::Subset;
+use crate::dataset::{Subset, Target};
 use crate::dynamics::Dynamics;
 use crate::error::Result;
 
@@ -34,15 +34,9 @@ impl Persistence {
             let span = data.dataset().episodes()[episode].rows.clone();
             let batch = data.dataset().gather(&span.collect::<Vec<_>>());
             let expected = dynamics.predict(batch.states.view(), batch.actions.view())?.mean;
-            let mut observed = batch.next_states.clone();
-            let mut changes = &batch.next_states - &batch.states;
-            if dynamics.predicts_reward() {
-                let rewards = batch.rewards.view().insert_axis(Axis(1));
-                let beside = |states: &ndarray::Array2<f32>| {
-                    concatenate(Axis(1), &[states.view(), rewards]).expect("one reward per row")
-                };
-                (observed, changes) = (beside(&observed), beside(&changes));
-            }
+            let targets_of = |target| batch.targets(target, dynamics.predicts_reward());
+            let (observed, changes) =
+                (targets_of(Target::NextState), targets_of(Target::Difference));
             let error = (observed - expected).mapv(f64::from);
             for (before, after) in error.rows().into_iter().zip(error.rows().into_iter().skip(1)) {
                 pairs += &(&before * &after);

@@ -13,6 +13,7 @@ use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
 use rand::RngExt;
 
 use crate::adversary::{Game, Played};
+use crate::dataset::Target;
 use crate::dynamics::Dynamics;
 use crate::error::Result;
 use crate::error_tree::ErrorTree;
@@ -47,7 +48,7 @@ impl<'a> BorrowedErrors<'a> {
         let sample = &logged.transitions;
         let (states, actions) = (sample.states.view(), sample.actions.view());
         let expected = dynamics.predict(states, actions)?.mean;
-        let observed = logged.outcomes(dynamics.predicts_reward());
+        let observed = sample.targets(Target::NextState, dynamics.predicts_reward());
         let scale = observed.std_axis(Axis(0), 0.0);
         let features = features(states, actions, &expected);
         let errors = observed - expected;
