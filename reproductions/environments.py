@@ -72,7 +72,7 @@ ENVIRONMENTS = {
     ),
     "hopper": Environment(
         name="Hopper-v5",
-        evaluated=160_000,
+        evaluated=200_000,
         behaviours={"mixed": [40_000, 60_000, 80_000]},
         horizons=[100, 200, 400],
         termination=HOPPER_FELL,

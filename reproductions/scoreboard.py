@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from environments import ENVIRONMENTS
+
+import hambo
 
 CONSERVATIVE = ["CA", "DA1", "DAinf"]
 NEUTRAL = ["DS", "TS1", "TSinf"]
@@ -34,6 +36,7 @@ def table(folder: Path) -> Rows:
         found = json.loads(path.read_text(encoding="utf-8"))
         truth = found["true_return"]["mean"]
         evaluation = found["evaluation"]
+        verdict = hambo.Evaluation.from_json(json.dumps(evaluation)).verdict(evaluation["lower_bound"])
         for variant in evaluation["variants"]:
             name = NAMES[variant["name"].lower()]
             rows.append(
@@ -51,12 +54,18 @@ def table(folder: Path) -> Rows:
                     "converged": variant["converged"],
                     "rounds": len(variant["rounds"]),
                     "outside_data": variant["outside_data"],
-                    "warnings": " ".join(sorted({warning["code"] for warning in evaluation["warnings"]})),
+                    "verdict": verdict,
+                    "doubts": " ".join(doubts(evaluation["warnings"], variant["name"])),
                     "seconds": evaluation["timings"][f"return: {name}"],
                     "fit_seconds": found["seconds"]["data and fit"],
                 }
             )
     return rows
+
+
+def doubts(warnings: list[dict[str, Any]], variant: str) -> list[str]:
+    """Codes of the warnings about a variant, or about all of them."""
+    return sorted({warning["code"] for warning in warnings if warning.get("variant", variant) == variant})
 
 
 def groups(rows: Rows) -> dict[tuple[str, str, int, int], Rows]:
@@ -77,8 +86,8 @@ def scoreboard(rows: Rows) -> str:
     """Coverage, tightness and time per setting and variant, beside the authors' means."""
     lines = [
         "| environment | data | n | T | seeds | variant | bounds that hold | scaled bound, mean [least, most] "
-        "| authors | neutral estimates | converged | seconds |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "| authors | neutral estimates | converged | doubts | seconds |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for (environment, data, count, horizon), group in groups(rows).items():
         authors = ENVIRONMENTS[environment].authors.get((data, count, horizon), {})
@@ -89,19 +98,25 @@ def scoreboard(rows: Rows) -> str:
             held = sum(row["holds"] for row in mine)
             converged = sum(row["converged"] is not False for row in mine)
             seconds = sum(row["seconds"] for row in mine) / len(mine)
+            counted = Counter(code for row in mine for code in row["doubts"].split())
+            doubted = ", ".join(f"{code} {times}" for code, times in sorted(counted.items()))
             lines.append(
-                f"| {environment} | {data} | {count:,} | {horizon} | {len(mine)} | {variant} | {held} of {len(mine)} "
+                f"| {environment} | {data} | {count:,} | {horizon} | {len(mine)} | {variant} "
+                f"| {held} of {len(mine)} (at least {least_coverage(held, len(mine)):.0%}) "
                 f"| {mean(bounds):.3f} [{min(bounds):.3f}, {max(bounds):.3f}] | {authors.get(variant, '')} "
                 f"| {mean(neutral):.3f} [{min(neutral):.3f}, {max(neutral):.3f}] "
-                f"| {converged} of {len(mine)} | {seconds:.0f} |"
+                f"| {converged} of {len(mine)} | {doubted} | {seconds:.0f} |"
             )
     conservative = [row for row in rows if row["variant"] in CONSERVATIVE]
     held = sum(row["holds"] for row in conservative)
     limit = least_coverage(held, len(conservative))
+    evaluations = {(row["environment"], row["data"], row["rows"], row["horizon"], row["seed"]): row for row in rows}
+    certified = sum(row["verdict"] == "certified" for row in evaluations.values())
     lines.append("")
     lines.append(
         f"Coverage: {held} of {len(conservative)} bounds are at or below the true return; with 95 % confidence "
-        f"at least {limit:.1%}, were they independent (seeds are; variants of one seed share a model)."
+        f"at least {limit:.1%}, were they independent (seeds are; variants of one seed share a model). "
+        f"Of {len(evaluations)} evaluations {certified} are certified at their own bound, the others are inconclusive."
     )
     return "\n".join(lines) + "\n"
 

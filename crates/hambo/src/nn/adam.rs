@@ -13,6 +13,13 @@ const FIRST_DECAY: f32 = 0.9;
 const SECOND_DECAY: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
 
+/// What is smaller counts as nothing. A prior pulls the weights of idle units towards zero for ever,
+/// and a processor takes over a hundred times as long for subnormal numbers: on HalfCheetah, where 5 %
+/// of a layer's weights had become such, all else took twelve times as long, with the same results.
+const NOTHING: f32 = 1e-20;
+/// The same for squares, which count until far below the square of epsilon.
+const NOTHING_SQUARED: f32 = 1e-30;
+
 /// Adam with the usual decays (0.9, 0.999) and epsilon 1e-8.
 #[derive(Debug, Clone, Default)]
 pub struct Adam {
@@ -82,13 +89,18 @@ impl AdamBackend for Flex {
             .zip(gradient.storage::<f32>().par_chunks(CHUNK));
         chunks.for_each(|(((params, first), second), gradient)| {
             for (((p, m), v), &g) in params.iter_mut().zip(first).zip(second).zip(gradient) {
-                *m = FIRST_DECAY * *m + (1.0 - FIRST_DECAY) * g;
-                *v = SECOND_DECAY * *v + (1.0 - SECOND_DECAY) * g * g;
-                *p -= rates.step * *m / ((*v * rates.second).sqrt() + EPSILON);
+                *m = or_zero(FIRST_DECAY * *m + (1.0 - FIRST_DECAY) * g, NOTHING);
+                *v = or_zero(SECOND_DECAY * *v + (1.0 - SECOND_DECAY) * g * g, NOTHING_SQUARED);
+                let change = rates.step * *m / ((*v * rates.second).sqrt() + EPSILON);
+                *p = or_zero(*p - change, NOTHING);
             }
         });
         (params, first, second)
     }
+}
+
+fn or_zero(value: f32, least: f32) -> f32 {
+    if value.abs() < least { 0.0 } else { value }
 }
 
 #[cfg(test)]
@@ -112,5 +124,18 @@ mod tests {
         }
         let worst = array(ours - theirs).iter().fold(0.0_f32, |worst, d| worst.max(d.abs()));
         assert!(worst < 1e-5, "differs by {worst}");
+    }
+
+    #[test]
+    fn what_decays_ends_at_zero_not_among_subnormal_numbers() {
+        let start = Array2::from_shape_fn((1, 50), |(_, j)| 10_f32.powi(-(j as i32)));
+        let (mut params, mut adam) = (Device::Cpu.tensor(start.view()), Adam::default());
+        for _ in 0..2_000 {
+            let pull = params.clone() * 1e-2;
+            params = adam.step(params, pull, 1e-3);
+        }
+        let ended = array(params);
+        assert!(ended.iter().any(|&value| value == 0.0) && ended.iter().all(|v| !v.is_subnormal()));
+        assert!(ended.iter().any(|&value| value != 0.0), "{ended}");
     }
 }
