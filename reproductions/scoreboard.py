@@ -92,8 +92,11 @@ def scoreboard(rows: Rows) -> str:
     for (environment, data, count, horizon), group in groups(rows).items():
         authors = ENVIRONMENTS[environment].authors.get((data, count, horizon), {})
         neutral = [row["scaled_estimate"] for row in group if row["variant"] in NEUTRAL]
+        spread = f"{mean(neutral):.3f} [{min(neutral):.3f}, {max(neutral):.3f}]" if neutral else ""
         for variant in CONSERVATIVE:
             mine = [row for row in group if row["variant"] == variant]
+            if not mine:
+                continue
             bounds = [row["scaled_bound"] for row in mine]
             held = sum(row["holds"] for row in mine)
             converged = sum(row["converged"] is not False for row in mine)
@@ -104,8 +107,7 @@ def scoreboard(rows: Rows) -> str:
                 f"| {environment} | {data} | {count:,} | {horizon} | {len(mine)} | {variant} "
                 f"| {held} of {len(mine)} (at least {least_coverage(held, len(mine)):.0%}) "
                 f"| {mean(bounds):.3f} [{min(bounds):.3f}, {max(bounds):.3f}] | {authors.get(variant, '')} "
-                f"| {mean(neutral):.3f} [{min(neutral):.3f}, {max(neutral):.3f}] "
-                f"| {converged} of {len(mine)} | {doubted} | {seconds:.0f} |"
+                f"| {spread} | {converged} of {len(mine)} | {doubted} | {seconds:.0f} |"
             )
     conservative = [row for row in rows if row["variant"] in CONSERVATIVE]
     held = sum(row["holds"] for row in conservative)
@@ -136,9 +138,9 @@ def figure(rows: Rows, over: str, path: Path) -> None:
         return
     figure, all_axes = plt.subplots(1, len(panels), figsize=(4 * len(panels), 3.4), squeeze=False, layout="constrained")
     for axes, ((environment, data, value), group) in zip(all_axes[0], panels.items(), strict=True):
-        for variant in CONSERVATIVE + NEUTRAL:
+        for variant in [name for name in COLOURS if any(row["variant"] == name for row in group)]:
             key = "scaled_bound" if variant in CONSERVATIVE else "scaled_estimate"
-            places = sorted({row[over] for row in group})
+            places = sorted({row[over] for row in group if row["variant"] == variant})
             found = [
                 [row[key] for row in group if row["variant"] == variant and row[over] == place] for place in places
             ]
