@@ -117,7 +117,7 @@ def scoreboard(rows: Rows) -> str:
     lines.append("")
     lines.append(
         f"Coverage: {held} of {len(conservative)} bounds are at or below the true return; with 95 % confidence "
-        f"at least {limit:.1%}, were they independent (seeds are; variants of one seed share a model). "
+        f"at least {limit:.1%}, were they independent (seeds are; results of one seed share initial states). "
         f"Of {len(evaluations)} evaluations {certified} are certified at their own bound, the others are inconclusive."
     )
     return "\n".join(lines) + "\n"
