@@ -38,28 +38,28 @@ typos:
 
 # Network speed as a share of the best bare matrix product of the same run.
 bench-nn:
-    cargo run --quiet -p hambo --example bench_nn
+    cargo bench --quiet -p hambo --bench nn
 
 # A Gaussian process's fit and prediction over their bare algebra.
 bench-gp:
-    cargo run --quiet -p hambo --example bench_gp
+    cargo bench --quiet -p hambo --bench gp
 
 # The ensemble on Pendulum: error, uncertainty away from the data, calibration; five seeds.
 study-pendulum-model:
-    cargo run --quiet -p hambo --example pendulum_model
+    cargo run --quiet -p hambo-studies --bin pendulum_model
 
 # Bounds on Pendulum against the true return, as CSV, e.g. `just study-pendulum-bound 10000 100,200,400`: hours for all settings.
 study-pendulum-bound *arguments:
-    cargo run --quiet -p hambo --example pendulum_bound -- {{arguments}}
+    cargo run --quiet -p hambo-studies --bin pendulum_bound -- {{arguments}}
 
 # The paper's toy example: five seeds, and its figure.
 study-point-safety figure="point_safety.svg":
-    cargo run --quiet -p hambo --example point_safety -- 0 5
-    cargo run --quiet -p hambo --example point_safety -- 0 1 next_state 1 {{figure}}
+    cargo run --quiet -p hambo-studies --bin point_safety -- 0 5
+    cargo run --quiet -p hambo-studies --bin point_safety -- 0 1 next_state 1 {{figure}}
 
 # Gaussian process bounds over the size of the data, as CSV, e.g. `just study-gp-convergence pendulum`: half an hour each.
 study-gp-convergence *arguments:
-    cargo run --quiet -p hambo --example gp_convergence -- {{arguments}}
+    cargo run --quiet -p hambo-studies --bin gp_convergence -- {{arguments}}
 
 # Fuzzes every reader and loader of hambo-io for some seconds each; needs `cargo install cargo-fuzz`.
 fuzz seconds="600":

@@ -38,7 +38,7 @@ def table(folder: Path) -> Rows:
         evaluation = found["evaluation"]
         verdict = hambo.Evaluation.from_json(json.dumps(evaluation)).verdict(evaluation["lower_bound"])
         for variant in evaluation["variants"]:
-            name = NAMES[variant["name"].lower()]
+            name = NAMES[variant["variant"]]
             rows.append(
                 {
                     **found["setting"],
@@ -55,7 +55,7 @@ def table(folder: Path) -> Rows:
                     "rounds": len(variant["rounds"]),
                     "outside_data": variant["outside_data"],
                     "verdict": verdict,
-                    "doubts": " ".join(doubts(evaluation["warnings"], variant["name"])),
+                    "warnings": " ".join(warnings(evaluation["warnings"], variant["variant"])),
                     "seconds": evaluation["timings"][f"return: {name}"],
                     "fit_seconds": found["seconds"]["data and fit"],
                 }
@@ -63,9 +63,9 @@ def table(folder: Path) -> Rows:
     return rows
 
 
-def doubts(warnings: list[dict[str, Any]], variant: str) -> list[str]:
+def warnings(found: list[dict[str, Any]], variant: str) -> list[str]:
     """Codes of the warnings about a variant, or about all of them."""
-    return sorted({warning["code"] for warning in warnings if warning.get("variant", variant) == variant})
+    return sorted({warning["code"] for warning in found if warning.get("variant", variant) == variant})
 
 
 def groups(rows: Rows) -> dict[tuple[str, str, int, int], Rows]:
@@ -86,7 +86,7 @@ def scoreboard(rows: Rows) -> str:
     """Coverage, tightness and time per setting and variant, beside the authors' means."""
     lines = [
         "| environment | data | n | T | seeds | variant | bounds that hold | scaled bound, mean [least, most] "
-        "| authors | neutral estimates | converged | doubts | seconds |",
+        "| authors | neutral estimates | converged | warnings | seconds |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for (environment, data, count, horizon), group in groups(rows).items():
@@ -101,7 +101,7 @@ def scoreboard(rows: Rows) -> str:
             held = sum(row["holds"] for row in mine)
             converged = sum(row["converged"] is not False for row in mine)
             seconds = sum(row["seconds"] for row in mine) / len(mine)
-            counted = Counter(code for row in mine for code in row["doubts"].split())
+            counted = Counter(code for row in mine for code in row["warnings"].split())
             doubted = ", ".join(f"{code} {times}" for code, times in sorted(counted.items()))
             lines.append(
                 f"| {environment} | {data} | {count:,} | {horizon} | {len(mine)} | {variant} "

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent
 
 def example(name: str, *arguments: str) -> str:
     """What a study prints. It needs Rust, and builds the library the first time."""
-    command = ["cargo", "run", "--quiet", "--example", name, "--", *arguments]
+    command = ["cargo", "run", "--quiet", "-p", "hambo-studies", "--bin", name, "--", *arguments]
     return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 

@@ -111,7 +111,7 @@ def logs(rng: Rng) -> hambo.Dataset:
 
 def main() -> None:
     """Print one row per seed, policy and reward."""
-    print("seed  policy  reward   true return   bound  second opinion  verdict at the bound; doubts")
+    print("seed  policy  reward   true return   bound  second opinion  verdict at the bound; warnings")
     for seed in range(int(sys.argv[1]) if len(sys.argv) > 1 else 3):
         model = hambo.fit(logs(np.random.default_rng(seed)), ENSEMBLE, seed=seed, progress=False)
         for gain, limit in POLICIES:
@@ -132,10 +132,10 @@ def main() -> None:
                 )
                 bound, opinion = found.lower_bound, found.second_opinion
                 assert bound is not None and opinion is not None
-                doubts = ", ".join(sorted({warning.code for warning in found.warnings}))
+                warnings = ", ".join(sorted({warning.code for warning in found.warnings}))
                 print(
                     f"{seed:4}  {gain:2}, {limit}  {name:7}  {truth:11.1f}  {bound:6.1f}  {opinion.mean:14.1f}"
-                    f"  {found.verdict(bound)}; {doubts or 'none'}",
+                    f"  {found.verdict(bound)}; {warnings or 'none'}",
                     flush=True,
                 )
 

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
         ConstraintResult,
         Estimate,
         Evaluation,
-        EvaluationWarning,
         Ranking,
         Trajectory,
         VariantResult,
+        Warning,
     )
     from ._gymnasium import collect
     from ._model import EnsembleModel, GaussianProcessModel, Model, Prediction, fit, load
     from ._native import __version__
     from ._progress import Progress
-    from ._settings import Adversary, Ensemble, Fixed, GaussianProcess, Kernel, StateBounds
+    from ._settings import Adversary, Ensemble, Fixed, GaussianProcess, Kernel, StateBounds, Thresholds
     from .errors import HamboError
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "Episode",
     "Estimate",
     "Evaluation",
-    "EvaluationWarning",
     "Fixed",
     "GaussianProcess",
     "GaussianProcessModel",
@@ -51,8 +50,10 @@ __all__ = [
     "Progress",
     "Ranking",
     "StateBounds",
+    "Thresholds",
     "Trajectory",
     "VariantResult",
+    "Warning",
     "__version__",
     "collect",
     "errors",
@@ -70,16 +71,16 @@ _HOMES = {
         "ConstraintResult",
         "Estimate",
         "Evaluation",
-        "EvaluationWarning",
         "Ranking",
         "Trajectory",
         "VariantResult",
+        "Warning",
     ),
     "_gymnasium": ("collect",),
     "_model": ("EnsembleModel", "GaussianProcessModel", "Model", "Prediction", "fit", "load"),
     "_native": ("__version__",),
     "_progress": ("Progress",),
-    "_settings": ("Adversary", "Ensemble", "Fixed", "GaussianProcess", "Kernel", "StateBounds"),
+    "_settings": ("Adversary", "Ensemble", "Fixed", "GaussianProcess", "Kernel", "StateBounds", "Thresholds"),
     "errors": ("HamboError",),
 }
 """Which module each name is from; a test holds it to the imports above."""

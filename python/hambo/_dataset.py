@@ -405,8 +405,9 @@ def _unpickled(
     marks = np.zeros((len(columns[0]), 2), dtype=bool)
     marks[np.array(ends) - 1] = flags
     terminated, truncated = (np.ascontiguousarray(column) for column in marks.T)
-    episode_ends = np.array(ends, dtype=np.int64)
-    native = _native.Dataset.from_columns(*columns, terminated, truncated, episode_ends, names)
+    lengths = np.diff([0, *ends])
+    episode = np.repeat(np.arange(len(ends), dtype=np.int64), lengths)
+    native = _native.Dataset.from_marked(*columns, terminated, truncated, episode, names)
     self = object.__new__(Dataset)
     self._inner = native
     return self
@@ -472,31 +473,10 @@ class _Columns:
         return states, actions
 
     def as_they_are(self, names: tuple[list[str], list[str]] | None) -> _native.Dataset:
-        rows = len(self.rewards)
-        none = np.zeros(rows, dtype=bool)
-        terminated = none if self.terminated is None else self.terminated
-        truncated = none if self.truncated is None else self.truncated
-        if self.episode is None:
-            last = terminated | truncated
-        else:
-            last = np.append(self.episode[1:] != self.episode[:-1], True)
-            _check_episodes(self.episode[last])
-        last = last.copy()
-        last[-1:] = True
-        # Whatever ends without a mark was cut off.
-        truncated = truncated | (last & ~terminated)
-        ends = np.flatnonzero(last).astype(np.int64) + 1
         assert self.next_states is not None
-        return _native.Dataset.from_columns(
-            self.states,
-            self.actions,
-            self.rewards,
-            self.next_states,
-            terminated,
-            truncated,
-            ends,
-            names,
-        )
+        columns = (self.states, self.actions, self.rewards, self.next_states)
+        episode = None if self.episode is None else np.ascontiguousarray(self.episode, dtype=np.int64)
+        return _native.Dataset.from_marked(*columns, self.terminated, self.truncated, episode, names)
 
     def assembled(self, discrete_actions: int | None) -> _native.Dataset:
         columns: list[tuple[str, npt.NDArray[Any]]] = [("states", self.states)]
@@ -515,14 +495,6 @@ class _Columns:
             columns.append(("episode", np.ascontiguousarray(self.episode, dtype=np.int64)))
         mapping = {"discrete_actions": discrete_actions}
         return _native.Dataset.from_table(columns, "arrays", json.dumps(mapping))
-
-
-def _check_episodes(numbers: npt.NDArray[Any]) -> None:
-    kinds, counts = np.unique(numbers, return_counts=True)
-    if counts.size and counts.max() > 1:
-        raise DataError(
-            f"episode {kinds[counts.argmax()]} comes back after another one; sort the rows by episode and step"
-        )
 
 
 def _numbers(values: npt.ArrayLike, name: str) -> Array:

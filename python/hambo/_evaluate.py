@@ -16,7 +16,7 @@ from ._evaluation import Evaluation, Ranking
 from ._functions import Policy, TransitionFunction, policy_function, start_function, transition_function
 from ._model import Model
 from ._progress import ProgressOption, reporter
-from ._settings import Adversary, Fixed, StateBounds
+from ._settings import Adversary, Fixed, StateBounds, Thresholds
 from .errors import SettingError
 from .tasks import TaskName
 
@@ -47,10 +47,9 @@ def evaluate(
     attempts: int = 1,
     cost_episodes: int = 200,
     adversary: Adversary | None = None,
-    weak_calibration: float = 0.01,
-    persistent_errors: float = 0.2,
-    outside_data: float = 0.05,
+    thresholds: Thresholds | None = None,
     rules_differ: bool = False,
+    accept_weaker: Sequence[str] = (),
     deterministic: bool = True,
     seed: int = 0,
     progress: ProgressOption = None,
@@ -103,12 +102,14 @@ def evaluate(
         leaves that out. No bound depends on them.
     adversary
         How they are trained.
-    weak_calibration, persistent_errors, outside_data
-        A calibration error, a correlation between the model's errors in successive steps, and a share of steps outside
-        the data, above which there is a warning.
+    thresholds
+        When warnings are raised.
     rules_differ
-        That `reward` and `termination` differ from the logged ones on purpose, and that it is no doubt about the
-        bound.
+        Set this if `reward` or `termination` deliberately differs from the logged one. Silences both warnings about
+        it.
+    accept_weaker
+        Settings weaker than the defaults that may nevertheless lead to the verdict ``"certified"``, by name, such as
+        ``"beta"`` or ``"thresholds.outside_data"``; warnings name them.
     deterministic
         Ask policies with `predict` for their best action instead of a random one.
     seed
@@ -119,7 +120,7 @@ def evaluate(
     Returns
     -------
     Evaluation
-        The bound, the evidence and the doubts.
+        The bound, the evidence and the warnings.
     """
     if not isinstance(model, Model):
         raise SettingError(f"the model is a `{type(model).__name__}`; give what `hambo.fit` returns")
@@ -136,10 +137,9 @@ def evaluate(
             "attempts": _count(attempts, "attempts"),
             "cost_episodes": _count(cost_episodes, "cost_episodes"),
             "adversary": (adversary or Adversary())._document(),
-            "weak_calibration": weak_calibration,
-            "persistent_errors": persistent_errors,
-            "outside_data": outside_data,
+            "thresholds": (thresholds or Thresholds())._document(),
             "rules_differ": rules_differ,
+            "accept_weaker": list(accept_weaker),
         },
     }
     parts = {name: transition_function(part, f"constraint `{name}`") for name, part in (constraints or {}).items()}
@@ -195,10 +195,8 @@ def _starts(given: InitialStates) -> Any:
     return kind, rows
 
 
-def _bounds(given: StateBounds | TaskName | None) -> dict[str, Any] | None:
-    if isinstance(given, StateBounds):
-        return {"own": given._document()}
-    return None if given is None else {"task": given}
+def _bounds(given: StateBounds | TaskName | None) -> dict[str, Any] | str | None:
+    return given._document() if isinstance(given, StateBounds) else given
 
 
 def _variant(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Results: the bound, and every doubt about it."""
+"""Results: the bound, and every reason to doubt it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
     "ConstraintResult",
     "Estimate",
     "Evaluation",
-    "EvaluationWarning",
+    "Warning",
     "Ranking",
     "Trajectory",
     "VariantResult",
@@ -32,7 +32,7 @@ __all__ = [
 _NAMES = {"ca": "CA", "da1": "DA1", "dainf": "DAinf", "ds": "DS", "ts1": "TS1", "tsinf": "TSinf"}
 _CONSERVATIVE = {"CA", "DA1", "DAinf"}
 
-Verdict = Literal["certified", "not certified", "inconclusive", "no threshold"]
+Verdict = Literal["certified", "not_certified", "inconclusive", "no_threshold"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +90,7 @@ class VariantResult:
     @classmethod
     def _of(cls, document: Mapping[str, Any]) -> VariantResult:
         return cls(
-            name=_NAMES.get(document["name"], document["name"]),
+            name=_NAMES.get(document["variant"], document["variant"]),
             estimate=Estimate(**document["estimate"]),
             lower_bound=document["lower_bound"],
             members=tuple(Estimate(**member) for member in document["members"]),
@@ -116,7 +116,7 @@ class ConstraintResult:
 
 
 @dataclasses.dataclass(frozen=True)
-class EvaluationWarning:
+class Warning:
     """A reason to doubt a bound."""
 
     code: str
@@ -124,8 +124,18 @@ class EvaluationWarning:
     message: str
     help: str
     """What to try next."""
+    setting: str | None
+    """The setting that the help is about, by its name in ``hambo.toml``."""
+    disqualifies: bool
+    """Whether the bound may be too high for it, so that the verdict cannot be ``"certified"``."""
     details: Mapping[str, Any]
-    """The numbers in the message."""
+    """What it is about, and the numbers in the message."""
+
+    @classmethod
+    def _of(cls, document: Mapping[str, Any]) -> Warning:
+        details = dict(document)
+        texts = {key: details.pop(key) for key in ("code", "message", "help", "disqualifies")}
+        return cls(setting=details.pop("governed_by"), details=details, **texts)
 
     def __str__(self) -> str:
         return f"{self.message}; {self.help}"
@@ -148,7 +158,7 @@ class Evaluation:
 
     @classmethod
     def from_json(cls, text: str) -> Evaluation:
-        """Read what `to_json`, the ``hambo`` command or the Rust library wrote."""
+        """Read what `to_json` or the ``hambo`` command wrote (``--json``, a run's ``result.json``)."""
         return cls._of(_native.check_evaluation(text))
 
     @classmethod
@@ -173,6 +183,12 @@ class Evaluation:
         """The smallest bound of the conservative variants; None if only neutral ones ran."""
         bound: float | None = self._document["lower_bound"]
         return bound
+
+    @property
+    def deciding(self) -> str | None:
+        """The variant whose bound that is."""
+        variant: str | None = self._document["deciding"]
+        return None if variant is None else _NAMES.get(variant, variant)
 
     @property
     def delta(self) -> float:
@@ -217,19 +233,9 @@ class Evaluation:
         }
 
     @property
-    def warnings(self) -> list[EvaluationWarning]:
+    def warnings(self) -> list[Warning]:
         """Every reason to doubt the bound."""
-        documents = self._document["warnings"]
-        texts = _native.warning_texts(json.dumps(documents))
-        return [
-            EvaluationWarning(
-                document["code"],
-                message,
-                advice,
-                {key: value for key, value in document.items() if key != "code"},
-            )
-            for document, (message, advice) in zip(documents, texts, strict=True)
-        ]
+        return [Warning._of(document) for document in self._document["warnings"]]
 
     @property
     def calibration(self) -> dict[str, Any]:
@@ -265,8 +271,8 @@ class Evaluation:
     def verdict(self, threshold: float) -> Verdict:
         """What the bound says about the return that the policy should reach.
 
-        ``"certified"`` needs bounds that are high enough and no doubt that one of them is too high;
-        ``"inconclusive"`` has such a doubt. ``"not certified"`` is no proof of the opposite.
+        ``"certified"`` needs bounds that are high enough and no warning that one of them may be too high;
+        with such a warning it is ``"inconclusive"``. ``"not_certified"`` is no proof of the opposite.
         """
         return _native.verdict(self.to_json(), threshold)
 
@@ -278,7 +284,6 @@ class Evaluation:
         policy: str | None = None,
         data: str | None = None,
         threshold: float | None = None,
-        state_names: list[str] | None = None,
     ) -> None:
         """Write one HTML page that stands alone: the decision first, then its evidence.
 
@@ -292,8 +297,6 @@ class Evaluation:
             What they are called.
         threshold
             The return that the policy should reach.
-        state_names
-            Names of the state columns.
         """
         from datetime import date
 
@@ -304,7 +307,6 @@ class Evaluation:
             data=data,
             date=date.today().isoformat(),
             threshold=threshold,
-            state_names=state_names or [],
         )
         Path(path).write_text(page, encoding="utf-8")
 

@@ -10,12 +10,12 @@ __all__ = [
     "__version__",
     "check_evaluation",
     "command",
+    "decimals",
     "default_settings",
     "evaluate",
     "report_html",
     "simulate",
     "verdict",
-    "warning_texts",
 ]
 
 __version__: str
@@ -33,14 +33,14 @@ class Dataset:
     @staticmethod
     def from_table(columns: list[tuple[str, npt.NDArray[Any]]], name: str, mapping_json: str) -> Dataset: ...
     @staticmethod
-    def from_columns(
+    def from_marked(
         states: _Array,
         actions: _Array,
         rewards: _Array,
         next_states: _Array,
-        terminated: npt.NDArray[np.bool_],
-        truncated: npt.NDArray[np.bool_],
-        episode_ends: npt.NDArray[np.int64],
+        terminated: npt.NDArray[np.bool_] | None,
+        truncated: npt.NDArray[np.bool_] | None,
+        episode: npt.NDArray[np.int64] | None,
         names: _Names | None,
     ) -> Dataset: ...
     @property
@@ -95,10 +95,10 @@ def simulate(
 ) -> Dataset: ...
 def check_evaluation(json: str) -> str: ...
 def command(words: list[str]) -> int: ...
-def warning_texts(json: str) -> list[tuple[str, str]]: ...
 def verdict(
     json: str, threshold: float | None
-) -> Literal["certified", "not certified", "inconclusive", "no threshold"]: ...
+) -> Literal["certified", "not_certified", "inconclusive", "no_threshold"]: ...
+def decimals(json: str, threshold: float | None) -> int: ...
 def report_html(
     json: str,
     *,
@@ -107,6 +107,5 @@ def report_html(
     data: str | None,
     date: str | None,
     threshold: float | None,
-    state_names: list[str],
 ) -> str: ...
 def default_settings() -> str: ...

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Adversary", "Ensemble", "Fixed", "GaussianProcess", "Kernel", "StateBounds"]
+__all__ = ["Adversary", "Ensemble", "Fixed", "GaussianProcess", "Kernel", "StateBounds", "Thresholds"]
 
 KernelKind = Literal["linear", "rbf", "matern12", "matern32", "matern52"]
 
@@ -43,7 +43,7 @@ class Ensemble:
     held_out
         Share of the rows, in whole episodes, held out for stopping.
     learn_reward
-        Learn the reward as one more output, for evaluations that give none. (In Rust this is off.)
+        Learn the reward as one more output, for evaluations that give none.
     """
 
     members: int = 5
@@ -120,7 +120,7 @@ class GaussianProcess:
     norm_factor
         See there.
     learn_reward
-        Learn the reward as one more output, for evaluations that give none. (In Rust this is off.)
+        Learn the reward as one more output, for evaluations that give none.
     """
 
     kernel: KernelKind = "rbf"
@@ -196,6 +196,56 @@ class Adversary:
         return document
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Thresholds:
+    """When a reason to doubt a bound becomes a warning.
+
+    Looser ones than the defaults forbid the verdict ``"certified"``, unless they are accepted by name.
+
+    Parameters
+    ----------
+    weak_calibration
+        Calibration error.
+    persistent_errors
+        Correlation between the model's errors in successive steps.
+    errors_matter
+        Such errors count only if their variance exceeds this share of the variance of what is predicted.
+    outside_data
+        Share of the steps that are less certain than the data, whose action is like none in the data, or whose
+        state was moved back into the data's range.
+    many_ends, more_ends
+        Share of the episodes that terminate, if the reward is learned, and the same as a multiple of the share of
+        logged episodes that terminated. Both must be exceeded.
+    missed_ends, invented_ends
+        Shares of the logged terminations that the task's termination misses, and of the other logged steps at which
+        it ends the episode.
+    reward_difference
+        Mean difference between the task's reward and the logged one, as a share of how much the logged one varies.
+    under_trained
+        Standard errors by which DA1 may lie above DAinf.
+    skewed_returns
+        Share of delta by which skewed returns may make the Monte Carlo limit fail more often.
+    few_starts
+        Fewer observed initial states than this are warned about.
+    """
+
+    weak_calibration: float = 0.01
+    persistent_errors: float = 0.2
+    errors_matter: float = 0.01
+    outside_data: float = 0.05
+    many_ends: float = 0.05
+    more_ends: float = 2.0
+    missed_ends: float = 0.05
+    invented_ends: float = 1e-3
+    reward_difference: float = 0.01
+    under_trained: float = 2.0
+    skewed_returns: float = 0.25
+    few_starts: int = 30
+
+    def _document(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
 @dataclasses.dataclass(frozen=True)
 class StateBounds:
     """What every state obeys: limits per column, and columns that are an angle's cosine and sine.
@@ -203,23 +253,32 @@ class StateBounds:
     Parameters
     ----------
     low, high
-        One limit per state column; they may be infinite.
+        One limit per state column, which may be infinite; or limits by the columns' names, of which those that are
+        left out have none.
     angles
-        Pairs of columns that are the cosine and the sine of one angle.
+        Pairs of columns that are the cosine and the sine of one angle, by name or number.
     """
 
-    low: Sequence[float]
-    high: Sequence[float]
-    angles: Sequence[tuple[int, int]] = ()
+    low: Sequence[float] | Mapping[str, float]
+    high: Sequence[float] | Mapping[str, float]
+    angles: Sequence[tuple[int | str, int | str]] = ()
 
     def _document(self) -> dict[str, Any]:
         largest = float(np.finfo(np.float32).max)
 
         # JSON has no infinity, and no float32 state lies beyond the largest number.
-        def limits(values: Sequence[float]) -> list[float]:
-            return [min(max(float(value), -largest), largest) for value in values]
+        def finite(value: float) -> float:
+            return min(max(float(value), -largest), largest)
 
-        angles = [[int(cosine), int(sine)] for cosine, sine in self.angles]
+        def limits(values: Sequence[float] | Mapping[str, float]) -> list[float] | dict[str, float]:
+            if isinstance(values, Mapping):
+                return {name: finite(value) for name, value in values.items()}
+            return [finite(value) for value in values]
+
+        def column(given: int | str) -> int | str:
+            return given if isinstance(given, str) else int(given)
+
+        angles = [[column(cosine), column(sine)] for cosine, sine in self.angles]
         return {"low": limits(self.low), "high": limits(self.high), "angles": angles}
 
 

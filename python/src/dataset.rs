@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use hambo::dataset::{ColumnNames, FlatColumns};
-use hambo_io::read::{self, Mapping, Opened};
+use hambo::dataset::ColumnNames;
+use hambo_io::read::{self, Columns, Mapping, Marks, Opened};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -77,37 +77,38 @@ impl Dataset {
         })
     }
 
-    /// Complete columns, which are used where they are.
+    /// Complete columns, which are used where they are, and what says where episodes end.
     #[staticmethod]
-    #[pyo3(signature = (states, actions, rewards, next_states, terminated, truncated, episode_ends, names))]
+    #[pyo3(signature = (states, actions, rewards, next_states, terminated, truncated, episode, names))]
     #[allow(clippy::too_many_arguments)]
-    fn from_columns(
+    fn from_marked(
         py: Python<'_>,
         states: &Bound<'_, PyArrayDyn<f32>>,
         actions: &Bound<'_, PyArrayDyn<f32>>,
         rewards: &Bound<'_, PyArrayDyn<f32>>,
         next_states: &Bound<'_, PyArrayDyn<f32>>,
-        terminated: &Bound<'_, PyArray1<bool>>,
-        truncated: &Bound<'_, PyArray1<bool>>,
-        episode_ends: &Bound<'_, PyArray1<i64>>,
+        terminated: Option<&Bound<'_, PyArray1<bool>>>,
+        truncated: Option<&Bound<'_, PyArray1<bool>>>,
+        episode: Option<&Bound<'_, PyArray1<i64>>>,
         names: Option<Names>,
     ) -> PyResult<Self> {
         let width = |array: &Bound<'_, PyArrayDyn<f32>>| array.shape().get(1).copied().unwrap_or(1);
-        let ends = episode_ends.to_vec()?;
-        let columns = FlatColumns {
+        let columns = Columns {
             state_dim: width(states),
             action_dim: width(actions),
             states: columns::buffer(states),
             actions: columns::buffer(actions),
             rewards: columns::buffer(rewards),
             next_states: columns::buffer(next_states),
-            terminated: terminated.to_vec()?,
-            truncated: truncated.to_vec()?,
-            episode_ends: ends.into_iter().map(|end| usize::try_from(end).unwrap_or(0)).collect(),
+            names: names.map(|(states, actions)| ColumnNames { states, actions }),
         };
-        let names = names.map(|(states, actions)| ColumnNames { states, actions });
+        let marks = Marks {
+            terminated: terminated.map(PyArrayMethods::to_vec).transpose()?,
+            truncated: truncated.map(PyArrayMethods::to_vec).transpose()?,
+            episode: episode.map(PyArrayMethods::to_vec).transpose()?,
+        };
         work::run(py, &[], None, move |_| {
-            Ok(Self::new(hambo::Dataset::from_columns(columns, names)?, "arrays"))
+            Ok(Self::opened(read::columns("arrays", columns, marks)?))
         })
     }
 

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 
 use hambo_io::expression::ExpressionError;
 use hambo_io::onnx::{OnnxError, OnnxProblem};
+use hambo_io::task::TaskError;
 use pyo3::prelude::*;
 
 /// What went wrong, before there is an interpreter to raise it.
@@ -87,10 +88,14 @@ impl From<hambo_io::Error> for Failure {
     }
 }
 
-impl From<hambo_cli::Failure> for Failure {
-    fn from(failure: hambo_cli::Failure) -> Self {
-        // Only files that stand beside a model come from there.
-        Self::new("FileError", failure)
+impl From<TaskError> for Failure {
+    fn from(error: TaskError) -> Self {
+        match error {
+            TaskError::Onnx(error) => error.into(),
+            TaskError::Expression(error) => error.into(),
+            TaskError::Task(error) => error.into(),
+            other => Self::new("SettingError", other),
+        }
     }
 }
 

@@ -1,13 +1,11 @@
 //! Evaluations, and what is made of their JSON.
 
-use std::sync::Arc;
-
 use hambo::{
-    Constraint, Evaluation, EvaluationSettings, InitialStates, ModelSettings, Seed, StateBounds,
-    Streams, Task, Warning,
+    Constraint, EvaluationSettings, InitialStates, ModelSettings, Seed, Streams, Task, Verdict,
 };
-use hambo_io::Verdict;
 use hambo_io::report::{self, ReportOptions};
+use hambo_io::result::ResultDocument;
+use hambo_io::task::{Bounds, TaskError, built_in};
 use numpy::{PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -26,28 +24,6 @@ struct Plan {
     discount: f32,
     state_bounds: Option<Bounds>,
     settings: EvaluationSettings,
-}
-
-/// A built-in task's limits, or limits of one's own.
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Bounds {
-    Task(String),
-    Own { low: Vec<f32>, high: Vec<f32>, angles: Vec<(usize, usize)> },
-}
-
-impl Bounds {
-    fn limits(self) -> Result<Option<StateBounds>, Failure> {
-        match self {
-            Self::Task(name) => Ok(known_task(&name, 1)?.0.state_bounds),
-            Self::Own { low, high, angles } => {
-                let bounds = StateBounds::new(low.into(), high.into())?;
-                let with_angles =
-                    angles.into_iter().try_fold(bounds, |bounds, (c, s)| bounds.with_angle(c, s));
-                Ok(Some(with_angles?))
-            }
-        }
-    }
 }
 
 /// Where episodes start, before there is a worker.
@@ -87,43 +63,33 @@ pub fn evaluate<'py>(
         .map(|(name, part)| Ok((name.clone(), functions.part(part)?)))
         .collect::<PyResult<Vec<(String, Part)>>>()?;
     let starts = where_to_start(starts, model.get(), &mut functions)?;
-    let model = Model { inner: model.get().inner.clone(), origin: model.get().origin.clone() };
+    let model = Model { saved: model.get().saved.clone() };
 
     work::run(py, &functions.0, progress, move |desk| {
+        let mut reader = parts::reader(&model);
         let mut task = Task::new(
             match starts {
                 Starts::Known(states) => states,
                 Starts::Function(function) => parts::sampler(function, desk),
             },
-            reward.map(|part| parts::reward(part, &model, desk)).transpose()?,
+            reward.map(|part| parts::reward(part, &mut reader, desk)).transpose()?,
             plan.horizon,
         );
         task.discount = plan.discount;
-        task.termination = match termination {
-            Some(part) => parts::termination(part, &model, desk)?,
-            None => None,
-        };
-        task.state_bounds = match plan.state_bounds {
-            Some(bounds) => bounds.limits()?,
-            None => None,
-        };
-        let constraints = constraints
-            .into_iter()
-            .map(|(name, part)| {
-                Ok(Constraint { name, function: parts::reward(part, &model, desk)? })
-            })
-            .collect::<Result<Vec<_>, Failure>>()?;
+        if let Some(part) = termination {
+            task.termination = parts::termination(part, &mut reader, desk)?;
+        }
+        if let Some(bounds) = &plan.state_bounds {
+            task.state_bounds = Some(reader.bounds(bounds)?);
+        }
+        for (name, part) in constraints {
+            let function = parts::reward(part, &mut reader, desk)?;
+            task.constraints.push(Constraint { name, function });
+        }
         let policy = parts::policy(policy, parts::dims(&model), desk)?;
-        let found = hambo::evaluate(
-            &model.inner,
-            &*policy,
-            &task,
-            &constraints,
-            &plan.settings,
-            Seed(seed),
-            desk,
-        )?;
-        serde_json::to_string(&found).map_err(Failure::internal)
+        let model = &model.saved.model;
+        let found = model.evaluate(&*policy, &task, &plan.settings, Seed(seed), desk)?;
+        serde_json::to_string(&ResultDocument::of(found)).map_err(Failure::internal)
     })
 }
 
@@ -149,24 +115,8 @@ fn where_to_start<'py>(
 fn starts_of_the_data(model: &Model) -> PyResult<Starts> {
     match model.starts() {
         Some(starts) => Ok(Starts::Known(InitialStates::Observed(starts.clone()))),
-        None => {
-            let message = "this model was saved without its data's initial states; give \
-                           `initial_states`, for instance those of `Dataset.initial_states`";
-            Err(Python::attach(|py| Failure::new("SettingError", message).raise(py)))
-        }
+        None => Err(Python::attach(|py| Failure::from(TaskError::UnknownStarts).raise(py))),
     }
-}
-
-fn known_task(
-    name: &str,
-    horizon: usize,
-) -> Result<(Task, Arc<dyn hambo::task::Simulator>), Failure> {
-    parts::built_in(name, horizon).ok_or_else(|| {
-        let message = format!(
-            "there is no built-in task `{name}`; there are `pendulum`, `point_env` and `point_safety`"
-        );
-        Failure::new("SettingError", message)
-    })
 }
 
 /// Episodes of a function under the true dynamics of a built-in task.
@@ -182,7 +132,7 @@ pub fn simulate(
     let mut functions = Functions::default();
     let part = functions.part(policy)?;
     work::run(py, &functions.0, None, move |desk| {
-        let (task, simulator) = known_task(&task, horizon)?;
+        let (task, simulator) = built_in(&task, horizon)?;
         let dims = (simulator.state_dim(), simulator.action_dim());
         let policy = parts::policy(part, dims, desk)?;
         let streams = &mut Streams::new(Seed(seed), "logs");
@@ -191,38 +141,36 @@ pub fn simulate(
     })
 }
 
-fn parse(py: Python<'_>, json: &str) -> PyResult<Evaluation> {
-    serde_json::from_str(json)
-        .map_err(not_json("this is not an evaluation of this version"))
-        .map_err(|failure| failure.raise(py))
+fn parse(py: Python<'_>, json: &str) -> PyResult<ResultDocument> {
+    ResultDocument::from_json(json.as_bytes()).map_err(|message| {
+        Failure::new("SettingError", format!("this is no result of this version: {message}"))
+            .raise(py)
+    })
 }
 
-/// Checks that a text is an evaluation, and writes it in the one form that all have.
+/// Checks that a text is a result, and writes it in the one form that all have.
 #[pyfunction]
 pub fn check_evaluation(py: Python<'_>, json: &str) -> PyResult<String> {
     serde_json::to_string(&parse(py, json)?).map_err(|error| Failure::internal(error).raise(py))
 }
 
-/// What every warning says, and what to do about it.
-#[pyfunction]
-pub fn warning_texts(py: Python<'_>, json: &str) -> PyResult<Vec<(String, String)>> {
-    let warnings: Vec<Warning> = serde_json::from_str(json)
-        .map_err(not_json("the warnings"))
-        .map_err(|failure| failure.raise(py))?;
-    Ok(warnings.iter().map(|warning| (warning.to_string(), warning.help().into())).collect())
-}
-
-/// `certified`, `not certified`, `inconclusive` or `no threshold`.
+/// `certified`, `not_certified`, `inconclusive` or `no_threshold`.
 #[pyfunction]
 #[pyo3(signature = (json, threshold))]
-pub fn verdict(py: Python<'_>, json: &str, threshold: Option<f64>) -> PyResult<String> {
-    Ok(Verdict::of(&parse(py, json)?, threshold).word().to_lowercase())
+pub fn verdict(py: Python<'_>, json: &str, threshold: Option<f64>) -> PyResult<&'static str> {
+    Ok(Verdict::of(&parse(py, json)?.evaluation, threshold).code())
+}
+
+/// Decimals that show the bound on its own side of the threshold.
+#[pyfunction]
+#[pyo3(signature = (json, threshold))]
+pub fn decimals(py: Python<'_>, json: &str, threshold: Option<f64>) -> PyResult<usize> {
+    Ok(report::decimals(&parse(py, json)?.evaluation, threshold))
 }
 
 /// A page that stands alone.
 #[pyfunction]
-#[pyo3(signature = (json, *, title, policy, data, date, threshold, state_names))]
-#[allow(clippy::too_many_arguments)]
+#[pyo3(signature = (json, *, title, policy, data, date, threshold))]
 pub fn report_html(
     py: Python<'_>,
     json: &str,
@@ -231,12 +179,12 @@ pub fn report_html(
     data: Option<String>,
     date: Option<String>,
     threshold: Option<f64>,
-    state_names: Vec<String>,
 ) -> PyResult<String> {
-    let evaluation = parse(py, json)?;
+    let document = parse(py, json)?;
+    let notes = document.notes.clone();
     let options =
-        ReportOptions { title, policy, data, date, threshold, state_names, ..Default::default() };
-    Ok(py.detach(|| report::html(&evaluation, &options)))
+        ReportOptions { title, policy, data, date, threshold, notes, ..Default::default() };
+    Ok(py.detach(|| report::html(&document.evaluation, &options)))
 }
 
 /// All defaults as JSON, against which Python's own are tested.

@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hambo::dataset::ColumnNames;
-use hambo::{ModelSettings, Report, Seed};
-use hambo_cli::Origin;
+use hambo::{FitReport, ModelSettings, Seed};
+use hambo_io::model::{Origin, SavedModel};
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -19,20 +18,13 @@ use crate::work;
 #[pyclass(frozen, module = "hambo._native")]
 #[derive(Debug)]
 pub struct Model {
-    pub inner: Arc<hambo::Model>,
-    /// What the command keeps beside a model, too, so that either can use what the other has saved.
-    pub origin: Arc<Origin>,
+    pub saved: Arc<SavedModel>,
 }
 
 impl Model {
-    /// The names by which expressions go.
-    pub fn names(&self) -> ColumnNames {
-        self.origin.names()
-    }
-
     /// The first states of the data's episodes; none if it was saved without them.
     pub fn starts(&self) -> Option<&Array2<f32>> {
-        Some(&self.origin.starts).filter(|starts| starts.nrows() > 0)
+        Some(&self.saved.origin.starts).filter(|starts| starts.nrows() > 0)
     }
 }
 
@@ -43,11 +35,11 @@ struct About<'a> {
     action_dim: usize,
     members: usize,
     predicts_reward: bool,
-    state_names: Vec<String>,
-    action_names: Vec<String>,
+    state_names: &'a [String],
+    action_names: &'a [String],
     calibration: &'a hambo::Calibration,
     data: &'a hambo::dataset::DataIdentity,
-    report: &'a Report,
+    report: &'a FitReport,
 }
 
 #[pymethods]
@@ -68,24 +60,19 @@ impl Model {
         work::run(py, &[], progress, move |desk| {
             let model = hambo::Model::fit(&dataset, &settings, Seed(seed), desk)?;
             let origin = Origin::of(&dataset, Path::new(&source), String::new());
-            Ok(Self { inner: Arc::new(model), origin: Arc::new(origin) })
+            Ok(Self { saved: Arc::new(SavedModel { model, origin }) })
         })
     }
 
     fn save(&self, py: Python<'_>, directory: std::path::PathBuf) -> PyResult<()> {
-        let (model, origin) = (self.inner.clone(), self.origin.clone());
-        work::run(py, &[], None, move |_| {
-            hambo_io::model::save(&model, &directory)?;
-            Ok(origin.save(&directory)?)
-        })
+        let saved = self.saved.clone();
+        work::run(py, &[], None, move |_| Ok(saved.save(&directory)?))
     }
 
     #[staticmethod]
     fn load(py: Python<'_>, directory: std::path::PathBuf) -> PyResult<Self> {
         work::run(py, &[], None, move |_| {
-            let model = hambo_io::model::load(&directory)?;
-            let origin = Origin::load(&directory, &model)?;
-            Ok(Self { inner: Arc::new(model), origin: Arc::new(origin) })
+            Ok(Self { saved: Arc::new(SavedModel::load(&directory)?) })
         })
     }
 
@@ -98,10 +85,10 @@ impl Model {
         actions: &Bound<'py, PyArray2<f32>>,
     ) -> PyResult<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray2<f32>>, Bound<'py, PyArray2<f32>>)>
     {
-        let (model, states, actions) =
-            (self.inner.clone(), states.to_owned_array(), actions.to_owned_array());
+        let (saved, states, actions) =
+            (self.saved.clone(), states.to_owned_array(), actions.to_owned_array());
         let found = work::run(py, &[], None, move |_| {
-            Ok(model.dynamics.predict(states.view(), actions.view())?)
+            Ok(saved.model.dynamics.predict(states.view(), actions.view())?)
         })?;
         let [mean, epistemic, aleatoric] = [found.mean, found.epistemic_std, found.aleatoric_std]
             .map(|array| array.into_pyarray(py));
@@ -115,17 +102,18 @@ impl Model {
 
     /// What it is, as JSON.
     fn about(&self, py: Python<'_>) -> PyResult<String> {
-        let (dynamics, names) = (&self.inner.dynamics, self.names());
+        let model = &self.saved.model;
+        let (dynamics, names) = (&model.dynamics, &model.data.names);
         let about = About {
             state_dim: dynamics.state_dim(),
             action_dim: dynamics.action_dim(),
             members: dynamics.members(),
             predicts_reward: dynamics.predicts_reward(),
-            state_names: names.states,
-            action_names: names.actions,
-            calibration: &self.inner.calibration,
-            data: &self.inner.data,
-            report: &self.inner.report,
+            state_names: &names.states,
+            action_names: &names.actions,
+            calibration: &model.calibration,
+            data: &model.data,
+            report: &model.report,
         };
         serde_json::to_string(&about).map_err(|error| Failure::internal(error).raise(py))
     }

@@ -3,12 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hambo::task::{
-    Policy, Reward, Simulator, Task, Termination, pendulum, point_env, point_safety,
-};
-use hambo::{BoxError, InitialStates, Stream};
-use hambo_io::expression::Expression;
-use hambo_io::onnx::{OnnxPolicy, OnnxReward, OnnxTermination};
+use hambo::{BoxError, InitialStates, Policy, Reward, Stream, Termination, Transitions};
+use hambo_io::onnx::OnnxPolicy;
+use hambo_io::task::TaskReader;
 use ndarray::{Array1, Array2, ArrayD, ArrayView2, Ix1, Ix2};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -65,23 +62,15 @@ impl Policy for Remote {
 }
 
 impl Reward for Remote {
-    fn reward(
-        &self,
-        states: ArrayView2<'_, f32>,
-        actions: ArrayView2<'_, f32>,
-        next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array1<f32>, BoxError> {
+    fn reward(&self, transitions: &Transitions<'_>) -> Result<Array1<f32>, BoxError> {
+        let Transitions { states, actions, next_states } = *transitions;
         Ok(self.ask(&[states, actions, next_states])?.into_dimensionality::<Ix1>()?)
     }
 }
 
 impl Termination for Remote {
-    fn terminated(
-        &self,
-        states: ArrayView2<'_, f32>,
-        actions: ArrayView2<'_, f32>,
-        next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array1<bool>, BoxError> {
+    fn terminated(&self, transitions: &Transitions<'_>) -> Result<Array1<bool>, BoxError> {
+        let Transitions { states, actions, next_states } = *transitions;
         let flags = self.ask(&[states, actions, next_states])?.into_dimensionality::<Ix1>()?;
         Ok(flags.mapv(|flag| flag != 0.0))
     }
@@ -102,20 +91,6 @@ impl<P: Policy> Policy for Stoppable<P> {
     }
 }
 
-fn is_onnx(text: &str) -> bool {
-    Path::new(text).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx"))
-}
-
-/// A built-in task with its dynamics, by name.
-pub fn built_in(name: &str, horizon: usize) -> Option<(Task, Arc<dyn Simulator>)> {
-    match name {
-        "pendulum" => Some((pendulum::task(horizon), Arc::new(pendulum::Pendulum))),
-        "point_env" => Some((point_env::task(horizon), Arc::new(point_env::PointEnv))),
-        "point_safety" => Some((point_safety::task(horizon), Arc::new(point_safety::PointSafety))),
-        _ => None,
-    }
-}
-
 pub fn policy(part: Part, dims: (usize, usize), desk: &Desk) -> Result<Box<dyn Policy>, Failure> {
     let desk = desk.clone();
     Ok(match part {
@@ -126,44 +101,32 @@ pub fn policy(part: Part, dims: (usize, usize), desk: &Desk) -> Result<Box<dyn P
     })
 }
 
-/// A reward for states and actions of the model's widths.
-pub fn reward(part: Part, model: &Model, desk: &Desk) -> Result<Arc<dyn Reward>, Failure> {
-    let text = match part {
-        Part::Function(function) => return Ok(Arc::new(Remote { desk: desk.clone(), function })),
-        Part::Text(text) => text,
-    };
-    let (states, actions) = dims(model);
-    if let Some((Task { reward: Some(reward), .. }, simulator)) = built_in(&text, 1) {
-        check_dims(&text, &*simulator, (states, actions))?;
-        return Ok(reward);
+/// Reads the parts that are text, for data as the model has it. Paths are as they are.
+pub fn reader(model: &Model) -> TaskReader<'_> {
+    TaskReader::new(&model.saved.model.data.names, Path::new(""))
+}
+
+pub fn reward(
+    part: Part,
+    reader: &mut TaskReader<'_>,
+    desk: &Desk,
+) -> Result<Arc<dyn Reward>, Failure> {
+    match part {
+        Part::Function(function) => Ok(Arc::new(Remote { desk: desk.clone(), function })),
+        Part::Text(text) => Ok(reader.reward(&text)?),
     }
-    Ok(match is_onnx(&text) {
-        true => Arc::new(OnnxReward::load(&text, states, actions)?),
-        false => Arc::new(Expression::parse(&text, &model.names())?),
-    })
 }
 
 /// None for a built-in task that goes on to the horizon.
 pub fn termination(
     part: Part,
-    model: &Model,
+    reader: &mut TaskReader<'_>,
     desk: &Desk,
 ) -> Result<Option<Arc<dyn Termination>>, Failure> {
-    let text = match part {
-        Part::Function(function) => {
-            return Ok(Some(Arc::new(Remote { desk: desk.clone(), function })));
-        }
-        Part::Text(text) => text,
-    };
-    let (states, actions) = dims(model);
-    if let Some((task, simulator)) = built_in(&text, 1) {
-        check_dims(&text, &*simulator, (states, actions))?;
-        return Ok(task.termination);
+    match part {
+        Part::Function(function) => Ok(Some(Arc::new(Remote { desk: desk.clone(), function }))),
+        Part::Text(text) => Ok(reader.termination(&text)?),
     }
-    Ok(Some(match is_onnx(&text) {
-        true => Arc::new(OnnxTermination::load(&text, states, actions)?),
-        false => Arc::new(Expression::parse(&text, &model.names())?),
-    }))
 }
 
 /// A Python function that draws initial states.
@@ -176,18 +139,6 @@ pub fn sampler(function: usize, desk: &Desk) -> InitialStates {
 }
 
 pub fn dims(model: &Model) -> (usize, usize) {
-    (model.inner.dynamics.state_dim(), model.inner.dynamics.action_dim())
-}
-
-fn check_dims(name: &str, simulator: &dyn Simulator, of: (usize, usize)) -> Result<(), Failure> {
-    let (states, actions) = (simulator.state_dim(), simulator.action_dim());
-    if (states, actions) == of {
-        return Ok(());
-    }
-    let message = format!(
-        "the built-in task `{name}` has {states} state and {actions} action columns, the model was \
-         fitted on {} and {}",
-        of.0, of.1
-    );
-    Err(Failure::new("SettingError", message))
+    let dynamics = &model.saved.model.dynamics;
+    (dynamics.state_dim(), dynamics.action_dim())
 }

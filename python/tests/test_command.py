@@ -158,6 +158,18 @@ def test_the_command_and_python_use_each_others_models(place: Path) -> None:
         assert json.loads(evaluated.stdout)["lower_bound"] == found
 
 
+def test_a_result_is_one_document_whoever_wrote_it(place: Path) -> None:
+    evaluate = "evaluate logs.csv --policy policy.onnx --out one --json result.json"
+    assert run(evaluate, place).returncode == 0
+    written, kept = (hambo.Evaluation.load(place / name) for name in ("result.json", "one/result.json"))
+    assert written == kept
+    assert hambo.Evaluation.from_json(written.to_json()) == written
+    assert written.variants["DAinf"].lower_bound == written.lower_bound
+    assert written.verdict(1e9) == "not_certified"
+    verdict = run(f"{CERTIFY} --threshold 1e9 --json -", place)
+    assert json.loads(verdict.stdout)["verdict"] == "not_certified"
+
+
 def test_the_package_installs_the_command(place: Path) -> None:
     script = Path(sys.executable).parent / "hambo"
     if not script.exists():

@@ -148,3 +148,20 @@ def test_datasets_pickle_and_copy(data: hambo.Dataset) -> None:
     again = pickle.loads(pickle.dumps(data))
     assert again == data
     assert copy.deepcopy(data).summary() == data.summary()
+
+
+def test_arrays_and_files_are_assembled_by_the_same_rules(tmp_path: Path) -> None:
+    given = {**columns(), "truncated": None, "episode": np.arange(12) // 4}
+    data = hambo.Dataset.from_arrays(**given)
+    np.savez(tmp_path / "log.npz", **{key: value for key, value in given.items() if value is not None})
+    stored = hambo.Dataset.open(tmp_path / "log.npz")
+    assert data == stored and data.notes == stored.notes and any("3 episodes" in note for note in data.notes)
+    # An episode that goes on after its end contradicts itself, wherever it comes from.
+    given["terminated"] = np.arange(12) == 5
+    np.savez(tmp_path / "wrong.npz", **{key: value for key, value in given.items() if value is not None})
+    messages = []
+    for make in (lambda: hambo.Dataset.from_arrays(**given), lambda: hambo.Dataset.open(tmp_path / "wrong.npz")):
+        with pytest.raises(ValueError, match="row 5 is marked terminated") as caught:
+            make()
+        messages.append(str(caught.value).split(": ", 1)[1])
+    assert messages[0] == messages[1]

@@ -63,7 +63,7 @@ def test_a_result_survives_json_pickle_and_copy(model: hambo.Model, tmp_path: Pa
     ):
         assert again == found
         assert again.warnings == found.warnings
-    with pytest.raises(ValueError, match="not an evaluation"):
+    with pytest.raises(ValueError, match="no result of this version"):
         hambo.Evaluation.from_json('{"lower_bound": 1}')
 
 
@@ -77,8 +77,52 @@ def test_a_report_is_one_page(model: hambo.Model, tmp_path: Path) -> None:
 
 def test_verdicts_follow_the_threshold(model: hambo.Model) -> None:
     found = hambo.evaluate(model, still, **QUICK)
-    assert found.verdict(1e9) == "not certified"
-    assert found.verdict(-1e9) in {"certified", "inconclusive"}
+    assert found.verdict(1e9) == "not_certified"
+    assert found.verdict(-1e9) == "inconclusive"
+    disqualifying = {warning.code for warning in found.warnings if warning.disqualifies}
+    assert "weaker_setting" in disqualifying
+    [weaker] = [warning for warning in found.warnings if warning.code == "weaker_setting"]
+    assert weaker.details == {"setting": "variants", "value": "DAinf, DS", "default": "CA, DA1, DAinf", "accepted": False}
+    assert weaker.setting == "evaluation.accept_weaker"
+
+
+def test_accepted_weaknesses_and_loose_thresholds_certify(model: hambo.Model) -> None:
+    loose = hambo.Thresholds(
+        weak_calibration=1.0, persistent_errors=1.0, outside_data=1.0, skewed_returns=1e9, reward_difference=1e9
+    )
+    names = [f"thresholds.{name}" for name in ("weak_calibration", "persistent_errors", "outside_data")]
+    names += ["thresholds.skewed_returns", "thresholds.reward_difference", "variants"]
+    found = hambo.evaluate(model, still, thresholds=loose, accept_weaker=names, **QUICK)
+    left = {warning.code for warning in found.warnings if warning.disqualifies} - {"second_opinion"}
+    assert left == set()
+    if all(warning.code != "second_opinion" for warning in found.warnings):
+        assert found.verdict(-1e9) == "certified"
+
+
+def test_the_deciding_variant_is_the_one_with_the_bound(model: hambo.Model) -> None:
+    found = hambo.evaluate(model, still, **QUICK)
+    assert found.deciding == "DAinf"
+    assert found.variants["DAinf"].lower_bound == found.lower_bound
+
+
+def test_a_constraint_called_return_is_refused(model: hambo.Model) -> None:
+    with pytest.raises(ValueError, match="not `return`"):
+        hambo.evaluate(model, still, constraints={"return": "1"}, **QUICK)
+
+
+def test_state_bounds_go_by_name_by_number_and_by_task(model: hambo.Model) -> None:
+    names = {"state_0": 1.0, "state_1": 1.0, "state_2": 8.0}
+    low = {name: -limit for name, limit in names.items()}
+    given: list[Any] = [
+        hambo.StateBounds(low, names, angles=[("state_0", "state_1")]),
+        hambo.StateBounds([-1.0, -1.0, -8.0], [1.0, 1.0, 8.0], angles=[(0, 1)]),
+        "pendulum",
+    ]
+    bounds = [hambo.evaluate(model, still, state_bounds=bounds, **QUICK).lower_bound for bounds in given]
+    assert bounds[0] == bounds[1] == bounds[2]
+    wrong = hambo.StateBounds({"sped": -1.0}, {"state_2": 8.0})
+    with pytest.raises(ValueError, match="no state column `sped`"):
+        hambo.evaluate(model, still, state_bounds=wrong, **QUICK)
 
 
 def test_rewards_of_all_kinds_agree(model: hambo.Model) -> None:
@@ -111,7 +155,7 @@ def test_constraints_are_bounded(model: hambo.Model) -> None:
     found = hambo.evaluate(model, still, constraints={"low": "-1", "high": lambda s, a, n: np.ones(len(s))}, **QUICK)
     assert found.constraints["low"].lower_bound == pytest.approx(-1.0)
     assert found.constraints["high"].lower_bound == pytest.approx(1.0)
-    assert found.verdict(-1e9) == "not certified"
+    assert found.verdict(-1e9) == "not_certified"
 
 
 def test_initial_states_of_all_kinds(model: hambo.Model) -> None:

@@ -17,9 +17,10 @@ from .conftest import QUICK, TINY, still
 
 def test_defaults_are_those_of_the_rust_library() -> None:
     rust = json.loads(_native.default_settings())
-    ensemble = hambo.Ensemble(learn_reward=False)._document()
+    ensemble = hambo.Ensemble()._document()
     assert ensemble == {key: value for key, value in rust["model"]["ensemble"].items() if key != "device"}
-    assert hambo.GaussianProcess(learn_reward=False)._document() == rust["gp"]
+    assert hambo.GaussianProcess()._document() == rust["gp"]
+    assert hambo.Thresholds()._document() == rust["evaluation"]["thresholds"]
     # float32 on one side.
     adversary = rust["evaluation"]["adversary"]
     assert hambo.Adversary()._document() == {**adversary, "discount": pytest.approx(adversary["discount"])}
@@ -122,3 +123,15 @@ def test_an_error_in_the_progress_callback_comes_out(data: hambo.Dataset) -> Non
 
     with pytest.raises(RuntimeError, match="enough"):
         hambo.fit(data, TINY, progress=callback)
+
+
+def test_a_model_and_its_origin_are_one_directory_with_one_list_of_checksums(
+    model: hambo.Model, tmp_path: Path
+) -> None:
+    model.save(tmp_path / "model")
+    listed = {line.split()[1] for line in (tmp_path / "model" / "checksums.txt").read_text().splitlines()}
+    assert listed | {"checksums.txt"} == {path.name for path in (tmp_path / "model").iterdir()}
+    assert "data.json" in listed
+    (tmp_path / "model" / "data.json").unlink()
+    with pytest.raises(OSError, match="it has no `data.json`"):
+        hambo.load(tmp_path / "model")

@@ -44,7 +44,7 @@ pub struct Invocation {
     pub command: Command,
 
     #[command(flatten)]
-    pub look: Look,
+    pub appearance: Appearance,
 
     /// The words of the call, to store with a run.
     #[arg(skip)]
@@ -52,7 +52,7 @@ pub struct Invocation {
 }
 
 #[derive(Debug, Args)]
-pub struct Look {
+pub struct Appearance {
     /// Print only warnings and the result
     #[arg(long, short, global = true)]
     pub quiet: bool,
@@ -116,7 +116,7 @@ pub struct Settings {
 
     /// Seed of all randomness
     #[arg(long)]
-    pub seed: Option<u32>,
+    pub seed: Option<u64>,
 
     /// Print the settings that would be used as TOML, and stop
     #[arg(long)]
@@ -178,13 +178,13 @@ pub struct Evaluate {
     pub policy: PathBuf,
 
     #[command(flatten)]
-    pub on: On,
+    pub basis: Basis,
 
     #[command(flatten)]
-    pub bound: Bound,
+    pub bound: BoundFlags,
 
     #[command(flatten)]
-    pub into: Into,
+    pub outputs: Outputs,
 
     #[command(flatten)]
     pub settings: Settings,
@@ -203,7 +203,7 @@ pub struct Certify {
 /// The model, or the data to fit one to.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-pub struct On {
+pub struct Basis {
     /// Log to fit a model to first; in place of --model
     pub data: Option<PathBuf>,
 
@@ -213,7 +213,7 @@ pub struct On {
 }
 
 #[derive(Debug, Args)]
-pub struct Bound {
+pub struct BoundFlags {
     /// Steps per episode [default: task.horizon of hambo.toml]
     #[arg(long, value_name = "T")]
     pub horizon: Option<usize>,
@@ -226,15 +226,20 @@ pub struct Bound {
     /// Probability with which the bound may fail [default: 0.05]
     #[arg(long)]
     pub delta: Option<f64>,
+
+    /// Settings weaker than the defaults that may lead to CERTIFIED, such as beta or
+    /// thresholds.outside_data; warnings name them
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    pub accept_weaker: Vec<String>,
 }
 
 #[derive(Debug, Args)]
-pub struct Into {
+pub struct Outputs {
     /// Keep the run in this directory, for `hambo report` and for --resume
     #[arg(long, value_name = "RUN")]
     pub out: Option<PathBuf>,
 
-    /// Go on with the run in --out if it was interrupted; the result is the same to the bit
+    /// Go on with the run in --out if it was interrupted; the result is bit for bit the same
     #[arg(long, requires = "out")]
     pub resume: bool,
 
@@ -262,7 +267,7 @@ pub struct Rank {
     pub truth: Option<PathBuf>,
 
     #[command(flatten)]
-    pub bound: Bound,
+    pub bound: BoundFlags,
 
     /// Keep one run per policy in this directory, for `hambo report` and for --resume
     #[arg(long, value_name = "DIR")]
@@ -286,13 +291,13 @@ pub struct Report {
     pub run: PathBuf,
 
     #[command(flatten)]
-    pub into: Drawn,
+    pub drawings: Drawings,
 }
 
 /// At least one of them.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
-pub struct Drawn {
+pub struct Drawings {
     /// File to write the page to
     #[arg(long, value_name = "F.html")]
     pub out: Option<PathBuf>,
@@ -323,7 +328,7 @@ impl Invocation {
         let color = if plain { ColorChoice::Never } else { ColorChoice::Auto };
         let matches = Self::command().color(color).try_get_matches_from(&words)?;
         let mut invocation = Self::from_arg_matches(&matches)?;
-        if invocation.look.no_color {
+        if invocation.appearance.no_color {
             anstream::ColorChoice::Never.write_global();
         }
         invocation.words = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();

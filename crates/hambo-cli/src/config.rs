@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hambo::{EvaluationSettings, ModelSettings};
 use hambo_io::read::Mapping;
+use hambo_io::task::{Bounds, Starts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -19,8 +20,11 @@ pub const FILE: &str = "hambo.toml";
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Seed of all randomness: the same seed gives the same bound.
-    pub seed: u32,
+    /// Seed of all randomness: the same seed gives the same bound. One beyond what TOML's integers
+    /// can hold is written as text.
+    #[serde(with = "seed")]
+    #[schemars(with = "u64")]
+    pub seed: u64,
     /// Which columns of a log hold what. A name stands for a column of any width, or for the columns
     /// `name_0`, `name_1`, and so on. What is left out is found by the names that libraries use.
     pub data: Mapping,
@@ -46,15 +50,15 @@ pub struct TaskSettings {
     /// An expression over the columns, such as `-(x^2) - 0.1*next_v^2`; an ONNX file; or a built-in
     /// task: `pendulum`, `point_env`, `point_safety`. If it is left out, it is learned from the data.
     pub reward: Option<String>,
-    /// An expression that is true where an episode ends, such as `z < 0.7 || abs(angle) > 0.2`, or an
-    /// ONNX file. If it is left out, episodes last to the horizon.
+    /// An expression that is true where an episode ends, such as `z < 0.7 || abs(angle) > 0.2`; an
+    /// ONNX file; or a built-in task. If it is left out, episodes last to the horizon.
     pub termination: Option<String>,
     /// Where episodes start: `"data"`, where the logged ones did; a CSV file whose columns are the
     /// state's, as a sample of the starts; a list of states, as all the starts there are; or a
     /// built-in task.
     pub initial_states: Starts,
-    /// What every state obeys. If it is left out, states stay in the data's range, widened by
-    /// `model.range_widening`.
+    /// What every state obeys: a table with `low`, `high` and `angles`, or a built-in task. If it is
+    /// left out, states stay in the data's range, widened by `model.range_widening`.
     pub state_bounds: Option<Bounds>,
 }
 
@@ -69,35 +73,6 @@ impl Default for TaskSettings {
             state_bounds: None,
         }
     }
-}
-
-/// Where episodes start.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Starts {
-    /// `data`, a built-in task, or a CSV file.
-    From(String),
-    /// All the states there are.
-    List(Vec<Vec<f32>>),
-}
-
-impl Default for Starts {
-    fn default() -> Self {
-        Self::From("data".into())
-    }
-}
-
-/// Limits of the state, column by column.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Bounds {
-    /// One number per state column; `-inf` for none.
-    pub low: Vec<f32>,
-    /// One number per state column; `inf` for none.
-    pub high: Vec<f32>,
-    /// Pairs of columns that are an angle's cosine and sine, by name.
-    #[serde(default)]
-    pub angles: Vec<[String; 2]>,
 }
 
 /// Settings, and where they came from.
@@ -119,18 +94,36 @@ impl Loaded {
         };
         config = change(config, &settings.set)?;
         config.seed = settings.seed.unwrap_or(config.seed);
-        // A task that does not know its reward needs a model that does.
-        if config.task.reward.is_none() {
-            config.model.ensemble.learn_reward = true;
-            config.model.gp.iter_mut().for_each(|gp| gp.learn_reward = true);
-        }
         let base = file.as_deref().and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
         Ok(Self { config, base })
     }
+}
 
-    /// A path of the settings, from where the command runs.
-    pub fn path(&self, named: &str) -> PathBuf {
-        self.base.join(named)
+/// TOML's integers have a sign.
+mod seed {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Seed {
+        Number(i64),
+        Text(String),
+    }
+
+    pub fn serialize<S: Serializer>(seed: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        let number = i64::try_from(*seed).map(Seed::Number);
+        number.unwrap_or_else(|_| Seed::Text(seed.to_string())).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        let text = match Seed::deserialize(deserializer)? {
+            Seed::Number(number) => number.to_string(),
+            Seed::Text(text) => text,
+        };
+        let expected = "a whole number from 0 to 18446744073709551615";
+        let wrong =
+            |_| serde::de::Error::custom(format!("the seed is `{text}`; expected {expected}"));
+        text.parse().map_err(wrong)
     }
 }
 
@@ -252,6 +245,8 @@ pub fn json(value: &Value) -> serde_json::Value {
 
 #[cfg(test)]
 mod tests {
+    use hambo_io::task::Limits;
+
     use super::*;
 
     #[test]
@@ -272,7 +267,18 @@ mod tests {
         let config = change(Config::default(), &pairs).unwrap();
         assert_eq!(config.evaluation.adversary.max_rounds, 7);
         assert_eq!(config.task.reward.as_deref(), Some("-x^2"));
-        assert_eq!(config.task.state_bounds.unwrap().low, [f32::NEG_INFINITY]);
+        let Some(Bounds::Own(bounds)) = config.task.state_bounds else { panic!("no bounds") };
+        assert_eq!(bounds.low, Limits::List(vec![f32::NEG_INFINITY]));
+    }
+
+    #[test]
+    fn every_seed_survives_being_written_and_read() {
+        for seed in [0, 7, u64::from(u32::MAX) + 1, u64::MAX] {
+            let config = Config { seed, ..Config::default() };
+            let text = config.to_toml().unwrap();
+            assert_eq!(toml::from_str::<Config>(&text).unwrap(), config);
+        }
+        assert!(toml::from_str::<Config>("seed = -1").is_err());
     }
 
     #[test]

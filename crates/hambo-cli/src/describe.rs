@@ -1,69 +1,86 @@
-//! An evaluation as text for the terminal.
+//! A result as text for the terminal.
 
-use hambo::{Evaluation, Report, VariantResult};
-use hambo_io::Verdict;
+use hambo::{Evaluation, FitReport, Model, VariantResult, Verdict};
+use hambo_io::report::{decimals, floor};
+use hambo_io::result::ResultDocument;
 
 use crate::failure::Exit;
-use crate::json::WarningRow;
 use crate::screen::{BAD, BOLD, DOUBT, GOOD, count, number, styled, table, wrap};
-use crate::source::Source;
 
-/// The table of variants, the constraints, the warnings and, last, the bound and the verdict.
-pub fn evaluation(found: &Evaluation, warnings: &[WarningRow], threshold: Option<f64>) -> String {
-    let verdict = Verdict::of(found, threshold);
-    let mut text = variants(&found.variants);
+/// The table of variants, the constraints, the warnings and, last, the bound and the verdict; if
+/// `quiet`, only the warnings and the last line.
+pub fn result(document: &ResultDocument, verdict: &Verdict, quiet: bool) -> String {
+    let (found, threshold) = (&document.evaluation, document.threshold);
+    let decimals = decimals(found, threshold);
+    let remarks = remarks(document);
+    let conclusion = conclusion(found, verdict, threshold, decimals);
+    if quiet {
+        return remarks + &conclusion;
+    }
+    let mut text = variants(&found.variants, decimals);
     for constraint in &found.constraints {
         text += &format!(
             "\nconstraint {} (mean over an episode, must not be negative)\n",
             constraint.name
         );
-        text += &variants(&constraint.variants);
+        let alone = Evaluation { variants: constraint.variants.clone(), ..found.clone() };
+        text += &variants(&constraint.variants, hambo_io::report::decimals(&alone, None));
     }
     text.push('\n');
-    text += &doubts(warnings);
-    if !warnings.is_empty() {
-        text.push('\n');
+    if !remarks.is_empty() {
+        text += &format!("{remarks}\n");
     }
     text += &format!("{}\n", wrap(&format!("delta covers {}", found.delta_covers), 0, 0));
-    text + &conclusion(found, &verdict, threshold)
+    text + &conclusion
 }
 
-/// Every warning once: the same may hold for the return and for constraints.
-pub fn doubts(warnings: &[WarningRow]) -> String {
+/// Every warning and every note once: the same may hold for the return and for constraints.
+fn remarks(document: &ResultDocument) -> String {
+    let warnings = document.evaluation.warnings.iter().map(|warning| {
+        let setting = warning.setting().map(|name| format!(" (`{name}`)")).unwrap_or_default();
+        ("warning:", warning.to_string(), format!("{}{setting}", warning.help()))
+    });
+    let notes = document.notes.iter();
+    let notes = notes.map(|note| ("note:", note.message.clone(), note.help.clone()));
+    let mut said = Vec::new();
     let mut text = String::new();
-    for (index, warning) in warnings.iter().enumerate() {
-        if warnings[..index].contains(warning) {
+    for remark in warnings.chain(notes) {
+        if said.contains(&remark) {
             continue;
         }
-        let message = format!("{} {}", styled(DOUBT, "warning:"), warning.message);
-        text += &format!("{}\n", wrap(&message, 0, 2));
-        text += &format!("{}\n", wrap(&format!("help: {}", warning.help), 2, 4));
+        let (kind, message, help) = &remark;
+        text += &format!("{}\n", wrap(&format!("{} {message}", styled(DOUBT, kind)), 0, 2));
+        text += &format!("{}\n", wrap(&format!("help: {help}"), 2, 4));
+        said.push(remark);
     }
     text
 }
 
-/// The last line; with `--quiet` only warnings stand before it.
-pub fn conclusion(found: &Evaluation, verdict: &Verdict, threshold: Option<f64>) -> String {
-    let decimals = decimals(&found.variants);
+/// The last line.
+fn conclusion(
+    found: &Evaluation,
+    verdict: &Verdict,
+    threshold: Option<f64>,
+    decimals: usize,
+) -> String {
     let bound = match found.lower_bound {
         Some(bound) => {
-            let bound = styled(BOLD, &floor(bound, decimals));
+            let bound = styled(BOLD, &rounded_down(bound, decimals));
             format!("lower bound on the return {bound} (delta {})", found.delta)
         }
         None => "no bound: only neutral variants were played".into(),
     };
     let style = match verdict {
-        Verdict::Certified => GOOD,
+        Verdict::Certified { .. } => GOOD,
         Verdict::NotCertified => BAD,
         _ => DOUBT,
     };
     match (verdict, threshold) {
         (Verdict::NoThreshold, _) | (_, None) => format!("{bound}\n"),
         (verdict, Some(threshold)) => {
-            let word = styled(style, verdict.word());
-            let shown = number(threshold);
+            let word = styled(style, &verdict.to_string());
             let line = format!(
-                "{word}: {bound}, threshold {shown}; {}",
+                "{word}: {bound}, threshold {threshold}; {}",
                 meaning(found, verdict, threshold)
             );
             format!("{}\n", wrap(&line, 0, 2))
@@ -73,7 +90,7 @@ pub fn conclusion(found: &Evaluation, verdict: &Verdict, threshold: Option<f64>)
 
 fn meaning(found: &Evaluation, verdict: &Verdict, threshold: f64) -> String {
     match verdict {
-        Verdict::Certified => "the bound reaches it".into(),
+        Verdict::Certified { .. } => "the bound reaches it".into(),
         Verdict::NotCertified => {
             let missed = |bound: Option<f64>| bound.is_some_and(|bound| bound < 0.0);
             let constraints = found.constraints.iter().filter(|c| missed(c.lower_bound));
@@ -83,7 +100,7 @@ fn meaning(found: &Evaluation, verdict: &Verdict, threshold: f64) -> String {
                 true => format!("the data does not prove the constraint {}", names.join(", ")),
             }
         }
-        Verdict::Inconclusive { doubts } if doubts.is_empty() => "nothing was bounded".into(),
+        Verdict::Inconclusive { warnings } if warnings.is_empty() => "nothing was bounded".into(),
         Verdict::Inconclusive { .. } => "the warnings above make the bound untrustworthy".into(),
         Verdict::NoThreshold => String::new(),
     }
@@ -91,14 +108,13 @@ fn meaning(found: &Evaluation, verdict: &Verdict, threshold: f64) -> String {
 
 pub fn exit(verdict: &Verdict) -> Exit {
     match verdict {
-        Verdict::Certified | Verdict::NoThreshold => Exit::Done,
+        Verdict::Certified { .. } | Verdict::NoThreshold => Exit::Done,
         Verdict::NotCertified => Exit::NotCertified,
         Verdict::Inconclusive { .. } => Exit::Inconclusive,
     }
 }
 
-fn variants(results: &[VariantResult]) -> String {
-    let decimals = decimals(results);
+fn variants(results: &[VariantResult], decimals: usize) -> String {
     let header = ["variant", "mean return", "std error", "lower bound", "rounds", "outside data"];
     let mut rows = vec![header.map(String::from).to_vec()];
     for result in results {
@@ -107,12 +123,12 @@ fn variants(results: &[VariantResult]) -> String {
             (Some(true), rounds) => rounds.to_string(),
             (Some(false), rounds) => format!("{rounds}, not converged"),
         };
-        let bound = match result.name.is_conservative() {
-            true => floor(result.lower_bound, decimals),
+        let bound = match result.variant.is_conservative() {
+            true => rounded_down(result.lower_bound, decimals),
             false => "neutral".into(),
         };
         rows.push(vec![
-            result.name.to_string(),
+            result.variant.to_string(),
             format!("{:.decimals$}", result.estimate.mean),
             format!("{:.decimals$}", result.estimate.std_error),
             bound,
@@ -123,29 +139,20 @@ fn variants(results: &[VariantResult]) -> String {
     table(&rows, 1)
 }
 
-/// Two digits of the smallest standard error.
-fn decimals(results: &[VariantResult]) -> usize {
-    let errors = results.iter().map(|result| result.estimate.std_error);
-    let least = errors.filter(|error| *error > 0.0).fold(f64::INFINITY, f64::min);
-    if least.is_finite() { (1.0 - least.log10().floor()).clamp(0.0, 6.0) as usize } else { 2 }
-}
-
-/// Rounded down: a bound must not look higher than it is.
-pub fn floor(value: f64, decimals: usize) -> String {
-    let factor = 10f64.powi(decimals as i32);
-    format!("{:.decimals$}", (value * factor).floor() / factor)
+/// A bound must not look higher than it is.
+fn rounded_down(value: f64, decimals: usize) -> String {
+    format!("{:.decimals$}", floor(value, decimals))
 }
 
 /// What a fit settled on.
-pub fn model(source: &Source) -> String {
-    let Source { model, .. } = source;
+pub fn model(model: &Model) -> String {
     let (rows, episodes) = (count(model.data.rows), count(model.data.episodes));
     let kind = match &model.report {
-        Report::Ensemble(fit) => {
+        FitReport::Ensemble(fit) => {
             let members = model.dynamics.members();
             format!("ensemble of {members}, best at step {} of {}", fit.best_step, fit.steps)
         }
-        Report::Gp(fit) => format!("Gaussian processes on {} transitions", count(fit.rows)),
+        FitReport::Gp(fit) => format!("Gaussian processes on {} transitions", count(fit.rows)),
     };
     let reward = if model.dynamics.predicts_reward() { "learned" } else { "not learned" };
     let calibration = &model.calibration;
@@ -175,8 +182,8 @@ mod tests {
 
     #[test]
     fn a_bound_is_rounded_down() {
-        assert_eq!(floor(-417.391, 1), "-417.4");
-        assert_eq!(floor(417.39, 1), "417.3");
-        assert_eq!(floor(-3.0, 0), "-3");
+        assert_eq!(rounded_down(-417.391, 1), "-417.4");
+        assert_eq!(rounded_down(417.39, 1), "417.3");
+        assert_eq!(rounded_down(-3.0, 0), "-3");
     }
 }

@@ -93,12 +93,12 @@ fn reason(error: &std::io::Error) -> String {
 impl From<hambo::Error> for Failure {
     fn from(error: hambo::Error) -> Self {
         use hambo::Error::{
-            Calibration, Cancelled, Checkpoint, Diverged, IllConditioned, SavedNetwork, SavedSample,
+            Calibration, Cancelled, Diverged, IllConditioned, Kept, SavedNetwork, SavedSample,
         };
         match error {
             Cancelled { stage, .. } => Self::Interrupted(format!("interrupted during {stage}")),
             // It is a failure of our own that went through the library.
-            Checkpoint { source, .. } => match source.downcast::<Self>() {
+            Kept { source, .. } => match source.downcast::<Self>() {
                 Ok(failure) => *failure,
                 Err(other) => Self::Internal(other.to_string()),
             },
@@ -165,8 +165,7 @@ mod tests {
     #[test]
     fn a_failure_keeps_its_exit_code_on_its_way_through_the_library() {
         let source = Box::new(Failure::Internal("full".into()));
-        let variant = hambo::Variant::Ca;
-        let error = hambo::Error::Checkpoint { objective: "return".into(), variant, source };
+        let error = hambo::Error::Kept { part: "return, CA".into(), source };
         assert_eq!(Failure::from(error), Failure::Internal("full".into()));
     }
 

@@ -2,22 +2,19 @@
 //! code.
 //!
 //! `args` says what can be typed, `config` what can be set in `hambo.toml`; every command has a file of
-//! its own in `command`. It is a library, so that the Python package can bring the same command,
-//! and keep beside a model what the command does.
+//! its own in `command`. It is a library, so that the Python package can bring the same command.
 
 mod args;
-mod atomic;
+mod assess;
 mod command;
 mod config;
 mod describe;
 mod failure;
 mod interrupt;
-mod json;
-mod origin;
+mod logs;
 mod progress;
 mod run;
 mod screen;
-mod source;
 mod task;
 
 use std::ffi::OsString;
@@ -26,7 +23,6 @@ use args::Invocation;
 use failure::Exit;
 
 pub use failure::Failure;
-pub use origin::Origin;
 
 /// Does what the words of a command line ask for, the first of which is the command's own name, and
 /// returns the exit code.

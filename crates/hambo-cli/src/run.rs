@@ -7,8 +7,7 @@
 //! | `model/` | the fitted model, if the run began with data |
 //! | `stages/` | what each variant found, as soon as it did |
 //! | `lock` | held while somebody works on the run |
-//! | `evaluation.json` | everything that was found |
-//! | `result.json` | the same as `--json` |
+//! | `result.json` | everything that was found, the same as `--json` |
 //!
 //! Every file appears as a whole. A stage is a function of what `run.json` and `settings.toml` say, so a
 //! resumed run that finds them unchanged gives the same bits.
@@ -18,63 +17,54 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use hambo::dataset::Summary;
-use hambo::{BoxError, Checkpoints, Evaluation, Event, Finding, Observer, Variant};
+use hambo::{BoxError, Event, Finding, Observer};
+use hambo_io::result::{PolicyFile, ResultDocument};
+use hambo_io::{Error, atomic};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::atomic;
 use crate::config;
 use crate::failure::{Failure, Result};
-use crate::json::WarningRow;
 use crate::progress::{Progress, duration};
 use crate::screen::number;
 
-pub const SCHEMA: u64 = 1;
+/// Schema 1 kept the evaluation apart from the result.
+pub const SCHEMA: u64 = 2;
 
-const SUBJECT: &str = "run.json";
+const RECORD: &str = "run.json";
 const SETTINGS: &str = "settings.toml";
 const LOCK: &str = "lock";
 const STAGES: &str = "stages";
-const EVALUATION: &str = "evaluation.json";
-pub const RESULT: &str = "result.json";
-pub const MODEL: &str = "model";
+const RESULT: &str = "result.json";
+const MODEL: &str = "model";
 
-/// What a run is about. Two runs with the same subject and settings find the same.
+/// What a run is about. Two runs with the same record and settings find the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Subject {
+pub struct RunRecord {
     pub schema: u64,
     pub version: String,
     /// As it was typed.
     pub command: String,
     /// When it was begun.
     pub begun: String,
-    /// The policy's file, and its BLAKE3.
-    pub policy: String,
-    pub policy_blake3: String,
+    pub policy: PolicyFile,
     /// Where the model or the data came from.
     pub source: String,
     /// What identifies the model: its checksums, or the data's fingerprint.
     pub basis: String,
     /// Other files that the settings name, with their BLAKE3.
     pub files: Vec<(String, String)>,
-    pub state_names: Vec<String>,
     pub threshold: Option<f64>,
-    /// What follows is for the report only. Earlier versions did not write it.
-    #[serde(default)]
-    pub action_names: Vec<String>,
-    #[serde(default)]
+    /// What is in the data, for the report.
     pub summary: Option<Summary>,
-    /// What the policy's file gives to think about.
-    #[serde(default)]
-    pub warnings: Vec<WarningRow>,
 }
 
-impl Subject {
+impl RunRecord {
     /// Why findings about `self` say nothing about `other`.
     fn difference(&self, other: &Self) -> Option<String> {
         let parts = [
             ("version", &self.version, &other.version),
-            ("policy", &self.policy_blake3, &other.policy_blake3),
+            ("policy", &self.policy.blake3, &other.policy.blake3),
             ("model or data", &self.basis, &other.basis),
         ];
         let changed = parts.iter().find(|(_, before, now)| before != now);
@@ -97,16 +87,21 @@ impl Run {
     /// Begins a run in a new directory, or goes on with one that is about the same.
     pub fn begin(
         directory: &Path,
-        subject: &Subject,
+        record: &RunRecord,
         settings: &str,
         resume: bool,
     ) -> Result<Self> {
         if !directory.exists() {
+            let json = pretty(record)?;
             atomic::directory(directory, |unfinished| {
-                let failed = |error| Failure::io(directory, "create it", &error);
-                fs::create_dir(unfinished).map_err(failed)?;
-                fs::create_dir(unfinished.join(STAGES)).map_err(failed)?;
-                atomic::write(&unfinished.join(SUBJECT), &pretty(subject)?)?;
+                let stages = unfinished.join(STAGES);
+                let doing = "create it";
+                fs::create_dir(&stages).map_err(|source| Error::Io {
+                    path: stages,
+                    doing,
+                    source,
+                })?;
+                atomic::write(&unfinished.join(RECORD), &json)?;
                 atomic::write(&unfinished.join(SETTINGS), settings.as_bytes())
             })?;
             return Self { directory: directory.into(), _lock: None }.locked();
@@ -117,8 +112,8 @@ impl Run {
             return Err(Failure::input(message));
         }
         let run = Self::open(directory)?.locked()?;
-        let before = run.subject()?;
-        if let Some(difference) = before.difference(subject) {
+        let before = run.record()?;
+        if let Some(difference) = before.difference(record) {
             let message =
                 format!("{name} was begun with {difference}; choose another --out for this one");
             return Err(Failure::input(message));
@@ -132,9 +127,9 @@ impl Run {
             return Err(Failure::input(message));
         }
         // The threshold is not part of what was found.
-        if before.threshold != subject.threshold {
-            let subject = Subject { threshold: subject.threshold, ..before };
-            atomic::write(&directory.join(SUBJECT), &pretty(&subject)?)?;
+        if before.threshold != record.threshold {
+            let record = RunRecord { threshold: record.threshold, ..before };
+            atomic::write(&directory.join(RECORD), &pretty(&record)?)?;
         }
         run.sweep();
         Ok(run)
@@ -171,14 +166,14 @@ impl Run {
     /// Opens a run that was begun earlier.
     pub fn open(directory: &Path) -> Result<Self> {
         let run = Self { directory: directory.into(), _lock: None };
-        run.subject().map(|_| run)
+        run.record().map(|_| run)
     }
 
-    pub fn subject(&self) -> Result<Subject> {
-        let path = self.directory.join(SUBJECT);
+    pub fn record(&self) -> Result<RunRecord> {
+        let path = self.directory.join(RECORD);
         if !path.is_file() {
             let message = format!(
-                "{} is not a run: it has no `{SUBJECT}`; give a directory that `hambo evaluate --out` \
+                "{} is not a run: it has no `{RECORD}`; give a directory that `hambo evaluate --out` \
                  has written",
                 self.directory.display()
             );
@@ -209,61 +204,63 @@ impl Run {
         self.directory.join(MODEL)
     }
 
-    pub fn evaluation(&self) -> Result<Option<Evaluation>> {
-        let path = self.directory.join(EVALUATION);
-        path.is_file().then(|| load(&path)).transpose()
+    /// What was found, if the run is finished.
+    pub fn result(&self) -> Result<Option<ResultDocument>> {
+        let path = self.directory.join(RESULT);
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let bytes = fs::read(&path).map_err(|error| Failure::io(&path, "read it", &error))?;
+        ResultDocument::from_json(&bytes).map(Some).map_err(|error| not_understood(&path, &error))
     }
 
-    pub fn finish(&self, evaluation: &Evaluation) -> Result<()> {
-        let json = serde_json::to_vec(evaluation).map_err(unwritable)?;
-        atomic::write(&self.directory.join(EVALUATION), &json)
+    /// Writes what was found.
+    pub fn finish(&self, json: &[u8]) -> Result<()> {
+        Ok(atomic::write(&self.directory.join(RESULT), json)?)
     }
 
-    pub fn write_result(&self, json: &[u8]) -> Result<()> {
-        atomic::write(&self.directory.join(RESULT), json)
-    }
-
-    /// Names of objectives may hold anything, so files go by their hash.
-    fn stage(&self, objective: &str, variant: Variant) -> PathBuf {
+    /// Names of parts may hold anything, so files go by their hash.
+    fn stage(&self, part: &str) -> PathBuf {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let readable: String = objective.chars().filter(|&c| plain(c)).take(40).collect();
-        let hash = blake3::hash(objective.as_bytes()).to_hex();
-        self.directory.join(STAGES).join(format!("{readable}-{}-{variant}.json", &hash[..8]))
+        let readable: String = part.chars().filter(|&c| plain(c)).take(40).collect();
+        let hash = blake3::hash(part.as_bytes()).to_hex();
+        self.directory.join(STAGES).join(format!("{readable}-{}.json", &hash[..8]))
     }
 }
 
 /// A run in progress: findings go to its directory, if it has one, and events to the screen.
-pub struct Keeper<'a> {
+pub struct RunCheckpoints<'a> {
     pub run: Option<&'a Run>,
     pub progress: &'a Progress,
-    /// Shown before the objective when several policies are evaluated.
+    /// Shown before the part when several policies are evaluated.
     pub prefix: String,
 }
 
-impl Observer for Keeper<'_> {
+impl Observer for RunCheckpoints<'_> {
     fn observe(&self, event: &Event) -> ControlFlow<()> {
         self.progress.observe(event)
     }
-}
 
-impl Checkpoints for Keeper<'_> {
-    fn recall(&self, objective: &str, variant: Variant) -> Result<Option<Finding>, BoxError> {
-        self.progress.begin(&format!("{}{objective}, {variant}", self.prefix));
-        let Some(run) = self.run else { return Ok(None) };
-        let path = run.stage(objective, variant);
-        let kept: Option<Finding> = path.is_file().then(|| load(&path)).transpose()?;
-        Ok(kept.filter(|kept| kept.result.name == variant))
+    fn recall(&self, part: &str) -> Result<Option<Vec<u8>>, BoxError> {
+        self.progress.begin(&format!("{}{part}", self.prefix));
+        let Some(path) = self.run.map(|run| run.stage(part)).filter(|path| path.is_file()) else {
+            return Ok(None);
+        };
+        let bytes = fs::read(&path).map_err(|error| Failure::io(&path, "read it", &error))?;
+        let found: Result<Finding, _> = serde_json::from_slice(&bytes);
+        found.map_err(|error| not_understood(&path, &error.to_string()))?;
+        Ok(Some(bytes))
     }
 
-    fn keep(&self, objective: &str, variant: Variant, found: &Finding) -> Result<(), BoxError> {
+    fn keep(&self, part: &str, found: &[u8]) -> Result<(), BoxError> {
         self.progress.end();
-        let (bound, time) = (number(found.result.lower_bound), duration(found.seconds));
-        let what = if variant.is_conservative() { "lower bound" } else { "neutral, lower limit" };
-        self.progress
-            .note(&format!("{}{objective}, {variant}: {what} {bound}, {time}", self.prefix));
+        let Finding { result, seconds, .. } = serde_json::from_slice(found)?;
+        let (bound, time) = (number(result.lower_bound), duration(seconds));
+        let is_bound = result.variant.is_conservative();
+        let what = if is_bound { "lower bound" } else { "neutral, lower limit" };
+        self.progress.note(&format!("{}{part}: {what} {bound}, {time}", self.prefix));
         let Some(run) = self.run else { return Ok(()) };
-        let json = serde_json::to_vec(found).map_err(unwritable)?;
-        Ok(atomic::write(&run.stage(objective, variant), &json)?)
+        Ok(atomic::write(&run.stage(part), found).map_err(Failure::from)?)
     }
 }
 
@@ -277,36 +274,34 @@ fn unwritable(error: serde_json::Error) -> Failure {
 
 fn load<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let bytes = fs::read(path).map_err(|error| Failure::io(path, "read it", &error))?;
-    serde_json::from_slice(&bytes).map_err(|error| {
-        let message = format!(
-            "{}: cannot be understood: {error}; remove the file, and add `--resume` to the command that \
-             began the run",
-            path.display()
-        );
-        Failure::input(message)
-    })
+    serde_json::from_slice(&bytes).map_err(|error| not_understood(path, &error.to_string()))
+}
+
+fn not_understood(path: &Path, why: &str) -> Failure {
+    let message = format!(
+        "{}: cannot be understood: {why}; remove the file, and add `--resume` to the command that \
+         began the run",
+        path.display()
+    );
+    Failure::input(message)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn subject() -> Subject {
-        Subject {
+    fn record() -> RunRecord {
+        RunRecord {
             schema: SCHEMA,
             version: "1".into(),
             command: "hambo evaluate".into(),
             begun: "today".into(),
-            policy: "p.onnx".into(),
-            policy_blake3: "aa".into(),
+            policy: PolicyFile { file: "p.onnx".into(), blake3: "aa".into() },
             source: "model".into(),
             basis: "bb".into(),
             files: Vec::new(),
-            state_names: vec!["x".into()],
             threshold: None,
-            action_names: Vec::new(),
             summary: None,
-            warnings: Vec::new(),
         }
     }
 
@@ -314,13 +309,14 @@ mod tests {
     fn a_run_goes_on_only_if_it_is_asked_to_and_about_the_same() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("run");
-        Run::begin(&path, &subject(), "seed = 0", false).unwrap();
-        let error = Run::begin(&path, &subject(), "seed = 0", false).unwrap_err();
+        Run::begin(&path, &record(), "seed = 0", false).unwrap();
+        let error = Run::begin(&path, &record(), "seed = 0", false).unwrap_err();
         assert!(error.to_string().contains("--resume"), "{error}");
-        Run::begin(&path, &subject(), "seed = 0", true).unwrap();
-        let error = Run::begin(&path, &subject(), "seed = 1", true).unwrap_err();
+        Run::begin(&path, &record(), "seed = 0", true).unwrap();
+        let error = Run::begin(&path, &record(), "seed = 1", true).unwrap_err();
         assert!(error.to_string().contains("`seed` was 0, is 1"), "{error}");
-        let other = Subject { policy_blake3: "cc".into(), ..subject() };
+        let policy = PolicyFile { file: "p.onnx".into(), blake3: "cc".into() };
+        let other = RunRecord { policy, ..record() };
         let error = Run::begin(&path, &other, "seed = 0", true).unwrap_err();
         assert!(error.to_string().contains("another policy"), "{error}");
     }
@@ -329,22 +325,22 @@ mod tests {
     fn two_processes_do_not_work_on_one_run() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("run");
-        let first = Run::begin(&path, &subject(), "", false).unwrap();
-        let error = Run::begin(&path, &subject(), "", true).unwrap_err();
+        let first = Run::begin(&path, &record(), "", false).unwrap();
+        let error = Run::begin(&path, &record(), "", true).unwrap_err();
         assert!(error.to_string().contains("another process"), "{error}");
         drop(first);
-        Run::begin(&path, &subject(), "", true).unwrap();
+        Run::begin(&path, &record(), "", true).unwrap();
     }
 
     #[test]
     fn what_a_killed_process_left_is_swept_away() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("run");
-        Run::begin(&path, &subject(), "", false).unwrap();
+        Run::begin(&path, &record(), "", false).unwrap();
         let half = path.join(".unfinished-x");
         fs::create_dir(&half).unwrap();
         fs::write(path.join("stages/.unfinished-y"), b"half").unwrap();
-        Run::begin(&path, &subject(), "", true).unwrap();
+        Run::begin(&path, &record(), "", true).unwrap();
         assert!(!half.exists());
         assert_eq!(fs::read_dir(path.join("stages")).unwrap().count(), 0);
     }
@@ -353,15 +349,15 @@ mod tests {
     fn another_threshold_is_no_other_run() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("run");
-        Run::begin(&path, &subject(), "", false).unwrap();
-        let other = Subject { threshold: Some(3.0), ..subject() };
+        Run::begin(&path, &record(), "", false).unwrap();
+        let other = RunRecord { threshold: Some(3.0), ..record() };
         let run = Run::begin(&path, &other, "", true).unwrap();
-        assert_eq!(run.subject().unwrap().threshold, Some(3.0));
+        assert_eq!(run.record().unwrap().threshold, Some(3.0));
     }
 
     #[test]
     fn objectives_of_similar_names_have_stages_of_their_own() {
         let run = Run { directory: "run".into(), _lock: None };
-        assert_ne!(run.stage("a/b", Variant::Ca), run.stage("a:b", Variant::Ca));
+        assert_ne!(run.stage("a/b, CA"), run.stage("a:b, CA"));
     }
 }

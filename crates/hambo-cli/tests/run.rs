@@ -73,7 +73,7 @@ const EVALUATE: &str = "evaluate logs.csv --policy policy.onnx --variants ca,da1
      --set model.ensemble.max_steps=300 --set constraints.slow=9-abs(speed)";
 
 #[test]
-fn a_killed_run_that_is_resumed_finds_the_same_to_the_bit() {
+fn a_killed_run_that_is_resumed_finds_the_same_bits() {
     let place = Place::new();
     assert_done(&place.run(&format!("{EVALUATE} --out whole")));
     let stages =
@@ -91,7 +91,7 @@ fn a_killed_run_that_is_resumed_finds_the_same_to_the_bit() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    assert!(!place.path("killed/evaluation.json").exists(), "it was killed too late to be a test");
+    assert!(!place.path("killed/result.json").exists(), "it was killed too late to be a test");
     assert_done(&place.run(&format!("{EVALUATE} --out killed --resume")));
     assert_eq!(place.result("killed"), place.result("whole"));
     // A finished run is only read.
@@ -137,29 +137,30 @@ fn the_document_has_the_promised_fields() {
     assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
     let result: Value =
         serde_json::from_slice(&fs::read(place.path("result.json")).unwrap()).unwrap();
-    assert_eq!(result["schema"], 1);
+    assert_eq!(result["schema"], 2);
     assert_eq!(result["verdict"], "inconclusive");
     assert_eq!(result["threshold"], -1e6);
     assert_eq!(result["delta"], 0.05);
+    assert_eq!(result["monte_carlo_delta"], 0.05);
     assert_eq!(result["seed"], 0);
-    assert_eq!(result["dataset"]["rows"], 240);
-    assert_eq!(result["dataset"]["episodes"], 12);
-    assert_eq!(result["dataset"]["fingerprint"].as_str().unwrap().len(), 64);
-    assert_eq!(result["settings"]["task"]["horizon"], 5);
-    assert_eq!(result["variants"].as_array().unwrap().len(), 3);
-    let ca = &result["variants"][0];
-    assert_eq!(
-        (&ca["name"], &ca["converged"], &ca["rounds"]),
-        (&"ca".into(), &false.into(), &2.into())
-    );
-    for field in ["estimate", "std_error", "lower_bound"] {
-        assert!(ca[field].is_f64(), "{field}");
-    }
-    let bounds =
-        result["variants"].as_array().unwrap().iter().filter(|v| v["conservative"] == true);
-    let least = bounds.map(|v| v["lower_bound"].as_f64().unwrap()).fold(f64::INFINITY, f64::min);
-    assert_eq!(result["lower_bound"], least);
-    for field in ["constraints", "calibration", "outside_data", "timings", "version"] {
+    assert_eq!(result["policy"]["file"], "policy.onnx");
+    assert_eq!(result["data"]["rows"], 240);
+    assert_eq!(result["data"]["episodes"], 12);
+    assert_eq!(result["data"]["names"]["states"][2], "speed");
+    assert_eq!(result["data"]["fingerprint"].as_str().unwrap().len(), 64);
+    assert_eq!(result["config"]["task"]["horizon"], 5);
+    let variants = result["variants"].as_array().unwrap();
+    assert_eq!(variants.len(), 3);
+    let ca = &variants[0];
+    assert_eq!((&ca["variant"], &ca["converged"]), (&"ca".into(), &false.into()));
+    assert_eq!(ca["rounds"].as_array().unwrap().len(), 2);
+    assert!(ca["lower_bound"].is_f64());
+    assert!(ca["estimate"]["mean"].is_f64() && ca["estimate"]["std_error"].is_f64());
+    let bound = |variant: &Value| variant["lower_bound"].as_f64().unwrap();
+    let least = variants[..2].iter().min_by(|a, b| bound(a).total_cmp(&bound(b))).unwrap();
+    assert_eq!(result["lower_bound"], least["lower_bound"]);
+    assert_eq!(result["deciding"], least["variant"]);
+    for field in ["constraints", "calibration", "settings", "timings", "version"] {
         assert!(!result[field].is_null(), "{field}");
     }
     let warnings = result["warnings"].as_array().unwrap();
@@ -169,7 +170,7 @@ fn the_document_has_the_promised_fields() {
 }
 
 #[test]
-fn a_report_tells_of_the_data_and_is_drawn_again_for_runs_that_do_not() {
+fn a_report_tells_of_the_data_and_is_drawn_again() {
     let place = Place::new();
     assert_done(&place.run("fit logs.csv --out model"));
     assert_done(
@@ -184,34 +185,6 @@ fn a_report_tells_of_the_data_and_is_drawn_again_for_runs_that_do_not() {
     for file in ["bounds.svg", "bounds.png", "reliability.svg", "reliability.png"] {
         assert!(fs::metadata(place.path("figures").join(file)).unwrap().len() > 1000, "{file}");
     }
-    // What earlier versions wrote.
-    let about = place.path("run/run.json");
-    let mut subject: Value = serde_json::from_slice(&fs::read(&about).unwrap()).unwrap();
-    for field in ["summary", "action_names", "warnings"] {
-        assert!(subject.as_object_mut().unwrap().remove(field).is_some(), "{field}");
-    }
-    fs::write(&about, subject.to_string()).unwrap();
-    assert_done(&place.run("report run --out c.html"));
-    assert!(page("c.html").contains("12: 0 terminated") && !page("c.html").contains("torque"));
-}
-
-#[test]
-fn a_model_whose_data_was_not_summarised_is_still_evaluated() {
-    let place = Place::new();
-    assert_done(&place.run("fit logs.csv --out model"));
-    let file = place.path("model/data.json");
-    let mut document: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
-    assert!(document["data"].as_object_mut().unwrap().remove("summary").is_some());
-    document["schema"] = 1.into();
-    document["blake3"] = blake3::hash(document["data"].to_string().as_bytes()).to_string().into();
-    fs::write(&file, document.to_string()).unwrap();
-    let evaluate = "evaluate --model model --policy policy.onnx --report report.html";
-    assert_done(&place.run(evaluate));
-    document["schema"] = 3.into();
-    fs::write(&file, document.to_string()).unwrap();
-    let refused = place.run(evaluate);
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(text(&refused.stderr).contains("this version reads 1 to 2"));
 }
 
 #[test]
@@ -256,8 +229,101 @@ fn settings_written_by_init_work_and_settings_are_shown_as_they_would_be_used() 
     let shown = text(&shown.stdout);
     // Without next states the last row of every episode is dropped.
     assert!(shown.contains("seed = 7") && shown.contains("horizon = 19"), "{shown}");
-    assert!(shown.contains("learn_reward = true"), "{shown}");
     assert!(!place.path("model").exists());
+}
+
+#[test]
+fn the_reward_is_learned_by_default_whether_or_not_the_task_has_one() {
+    let place = Place::new();
+    for task in ["", " --set task.reward=-speed^2"] {
+        let shown = place.run(&format!("fit logs.csv --out model --show-config{task}"));
+        assert!(text(&shown.stdout).contains("learn_reward = true"), "{}", text(&shown.stdout));
+    }
+}
+
+#[test]
+fn a_built_in_task_gives_its_termination_and_its_bounds() {
+    let place = Place::new();
+    let evaluate = "evaluate logs.csv --policy policy.onnx --json -";
+    let output = place.run(&format!("{evaluate} --set task.termination=pendulum"));
+    assert_done(&output);
+    let limits = |output: &Output| -> Value {
+        let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        result["state_limits"].clone()
+    };
+    assert_ne!(limits(&output), "task");
+    let output = place.run(&format!("{evaluate} --set task.state_bounds=pendulum"));
+    assert_done(&output);
+    assert_eq!(limits(&output), "task");
+    let by_name = "{low={speed=-8},high={speed=8},angles=[[\"cos\",\"sin\"]]}";
+    let output = place.run(&format!("{evaluate} --set task.state_bounds={by_name}"));
+    assert_done(&output);
+    assert_eq!(limits(&output), "task");
+}
+
+#[test]
+fn an_onnx_file_is_one_whatever_the_case_of_its_extension() {
+    let place = Place::new();
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hambo-io/tests/data/policies");
+    fs::copy(files.join("reward_pendulum.onnx"), place.path("REWARD.ONNX")).expect("a copy");
+    assert_done(&place.run("evaluate logs.csv --policy policy.onnx --set task.reward=REWARD.ONNX"));
+}
+
+#[test]
+fn a_constraint_called_return_is_refused() {
+    let place = Place::new();
+    let output = place.run("evaluate logs.csv --policy policy.onnx --set constraints.return=1");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("not `return`"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn every_seed_of_64_bits_can_be_given() {
+    let place = Place::new();
+    let evaluate = "evaluate logs.csv --policy policy.onnx --json - --seed 18446744073709551615";
+    let output = place.run(evaluate);
+    assert_done(&output);
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(result["seed"], u64::MAX);
+    // It can also be read back from a run.
+    assert_done(&place.run(&format!("{evaluate} --out run")));
+    assert_done(&place.run(&format!("{evaluate} --out run --resume")));
+}
+
+#[test]
+fn a_printed_bound_stays_on_its_side_of_the_threshold() {
+    let place = Place::new();
+    assert_done(&place.run("fit logs.csv --out model"));
+    assert_done(&place.run("evaluate --model model --policy policy.onnx --json result.json"));
+    let result: Value =
+        serde_json::from_slice(&fs::read(place.path("result.json")).expect("a result")).unwrap();
+    let bound = result["lower_bound"].as_f64().expect("a bound");
+    // Barely below the bound, and the bound itself: both are reached.
+    for threshold in [bound - 1e-7, bound] {
+        let certify = format!("certify --model model --policy policy.onnx --threshold {threshold}");
+        let output = place.run(&certify);
+        assert_done(&output);
+        let line = text(&output.stdout).replace("\n  ", " ");
+        let shown = line.split("lower bound on the return ").nth(1).expect("the last line");
+        let shown: f64 = shown.split(' ').next().expect("a number").parse().expect("a number");
+        assert!(shown >= threshold && shown <= bound, "{shown}, {threshold}, {bound}");
+    }
+}
+
+#[test]
+fn settings_that_weaken_a_bound_certify_only_if_they_are_accepted_by_name() {
+    let place = Place::new();
+    assert_done(&place.run("fit logs.csv --out model"));
+    let certify = "certify --model model --policy policy.onnx --threshold -1000000";
+    let output = place.run(&format!("{certify} --set evaluation.noise=false"));
+    assert_eq!(output.status.code(), Some(4));
+    let message = text(&output.stdout).replace("\n  ", " ");
+    assert!(message.contains("`noise` is false, weaker than the default true"), "{message}");
+    let output =
+        place.run(&format!("{certify} --set evaluation.noise=false --accept-weaker noise"));
+    assert_done(&output);
+    let message = text(&output.stdout).replace("\n  ", " ");
+    assert!(message.contains("CERTIFIED WITH WEAKER SETTINGS (noise = false"), "{message}");
 }
 
 #[test]

@@ -4,11 +4,10 @@
 //! few, so that it takes a second. The last line is the bound's bits, by which a test of the Python
 //! package (`tests/test_same_bound.py`) tells that the library, the command and Python find the same.
 
-use hambo::adversary::AdversarySettings;
 use hambo::dynamics::ensemble::EnsembleSettings;
 use hambo::{
-    BoxError, EvaluationSettings, InitialStates, Model, ModelSettings, Seed, Silent, Task, Variant,
-    evaluate,
+    AdversarySettings, BoxError, EvaluationSettings, InitialStates, Model, ModelSettings, Seed,
+    Silent, Task, Variant,
 };
 use hambo_io::onnx::OnnxPolicy;
 use hambo_io::read::{self, Mapping};
@@ -25,14 +24,8 @@ fn main() -> Result<(), BoxError> {
     let seed = Seed(seed.parse()?);
     let data = read::open(log, &Mapping::default())?.dataset;
 
-    let ensemble = EnsembleSettings {
-        members: 3,
-        hidden: vec![16, 16],
-        max_steps: 200,
-        // No reward is given below, so the model must know it.
-        learn_reward: true,
-        ..Default::default()
-    };
+    let ensemble =
+        EnsembleSettings { members: 3, hidden: vec![16, 16], max_steps: 200, ..Default::default() };
     let settings = ModelSettings { ensemble, ..Default::default() };
     let model = Model::fit(&data, &settings, seed, &Silent)?;
 
@@ -52,7 +45,7 @@ fn main() -> Result<(), BoxError> {
         adversary,
         ..Default::default()
     };
-    let found = evaluate(&model, &policy, &task, &[], &settings, seed, &Silent)?;
+    let found = model.evaluate(&policy, &task, &settings, seed, &Silent)?;
     let bound = found.lower_bound.ok_or("no conservative variant ran")?;
     println!("the return is at least {bound}; delta covers {}", found.delta_covers);
     println!("{:016x}", bound.to_bits());

@@ -7,11 +7,11 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use hambo::adversary::AdversarySettings;
 use hambo::dynamics::ensemble::EnsembleSettings;
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
 use hambo::{
-    Evaluation, EvaluationSettings, Model, ModelSettings, Seed, Silent, Streams, collect, evaluate,
+    AdversarySettings, Evaluation, EvaluationSettings, Model, ModelSettings, Seed, Silent, Streams,
+    collect,
 };
 use hambo_io::report::{self, ReportOptions};
 
@@ -31,7 +31,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         data: Some("50 episodes of a detuned, noisy controller".into()),
         threshold: Some(-600.0),
         command: Some("cargo run -p hambo-io --example report_demo -- report".into()),
-        state_names: ["cos θ", "sin θ", "angular velocity"].map(String::from).to_vec(),
         ..ReportOptions::default()
     };
     std::fs::write(folder.join("report.html"), report::html(&evaluation, &options))?;
@@ -60,5 +59,5 @@ fn small_evaluation() -> hambo::Result<Evaluation> {
         ..Default::default()
     };
     let settings = EvaluationSettings { episodes: 1000, adversary, ..Default::default() };
-    evaluate(&model, &SwingUp::GOOD, &task, &[], &settings, seed, &Silent)
+    model.evaluate(&SwingUp::GOOD, &task, &settings, seed, &Silent)
 }

@@ -2,15 +2,17 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Once, OnceLock};
 
 use hambo::dynamics::ensemble::EnsembleSettings;
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
 use hambo::task::{Reward, Termination};
-use hambo::{Model, ModelSettings, Seed, Silent, Streams};
-use hambo_io::expression::{Expression, numbered_names};
+use hambo::{Model, ModelSettings, Seed, Silent, Streams, Transitions};
+use hambo::dataset::ColumnNames;
+use hambo_io::expression::Expression;
 use hambo_io::inspect::inspect;
+use hambo_io::model::{Origin, SavedModel};
 use hambo_io::onnx::{OnnxPolicy, OnnxReward};
 use hambo_io::read::{self, Mapping};
 use ndarray::array;
@@ -66,8 +68,11 @@ fn load_model(document: &[u8], networks: Option<&[u8]>) {
     let logged = &small_model().logged;
     checksums += &format!("{}  logged.safetensors\n", blake3::hash(logged));
     fs::write(directory.path().join("logged.safetensors"), logged).expect("room for it");
+    let origin = &small_model().origin;
+    checksums += &format!("{}  data.json\n", blake3::hash(origin));
+    fs::write(directory.path().join("data.json"), origin).expect("room for it");
     fs::write(directory.path().join("checksums.txt"), checksums).expect("room for it");
-    let _ = hambo_io::model::load(directory.path());
+    let _ = SavedModel::load(directory.path());
 }
 
 /// Loads a small model with another document.
@@ -80,15 +85,16 @@ pub fn load_networks(bytes: &[u8]) {
     load_model(&small_model().document, Some(bytes));
 }
 
-struct SavedModel {
+struct Files {
     document: Vec<u8>,
     networks: Vec<u8>,
     logged: Vec<u8>,
+    origin: Vec<u8>,
 }
 
 /// A tiny fitted model. It goes to the folder `HAMBO_FUZZ_SEEDS`, too, for fuzzing to start from.
-fn small_model() -> &'static SavedModel {
-    static MODEL: OnceLock<SavedModel> = OnceLock::new();
+fn small_model() -> &'static Files {
+    static MODEL: OnceLock<Files> = OnceLock::new();
     MODEL.get_or_init(|| {
         let model = make_small_model().expect("a small model can be made");
         if let Some(seeds) = std::env::var_os("HAMBO_FUZZ_SEEDS").map(PathBuf::from) {
@@ -99,7 +105,7 @@ fn small_model() -> &'static SavedModel {
     })
 }
 
-fn make_small_model() -> Result<SavedModel, Box<dyn std::error::Error>> {
+fn make_small_model() -> Result<Files, Box<dyn std::error::Error>> {
     let (seed, task) = (Seed(0), pendulum::task(10));
     let policy = SwingUp::DETUNED.noisy(0.5);
     let logs = hambo::collect(&Pendulum, &task, &policy, 10, &mut Streams::new(seed, "logs"))?;
@@ -108,11 +114,13 @@ fn make_small_model() -> Result<SavedModel, Box<dyn std::error::Error>> {
     let model = Model::fit(&logs, &settings, seed, &Silent)?;
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("model");
-    hambo_io::model::save(&model, &path)?;
+    let origin = Origin::of(&logs, Path::new("logs"), String::new());
+    SavedModel { model, origin }.save(&path)?;
     let document = fs::read(path.join("model.json"))?;
     let networks = fs::read(path.join("networks.safetensors"))?;
     let logged = fs::read(path.join("logged.safetensors"))?;
-    Ok(SavedModel { document, networks, logged })
+    let origin = fs::read(path.join("data.json"))?;
+    Ok(Files { document, networks, logged, origin })
 }
 
 /// Loads bytes as a policy and as a reward.
@@ -127,9 +135,9 @@ pub fn load_onnx(bytes: &[u8]) {
 /// Parses and evaluates text.
 pub fn evaluate(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let Ok(expression) = Expression::parse(text, &numbered_names(2, 1)) else { return };
+    let Ok(expression) = Expression::parse(text, &ColumnNames::numbered(2, 1)) else { return };
     let states = array![[0.0, -1.5], [f32::NAN, f32::INFINITY], [f32::MAX, f32::MIN_POSITIVE]];
     let actions = array![[2.0], [-0.0], [f32::NEG_INFINITY]];
-    let _ = expression.reward(states.view(), actions.view(), states.view());
-    let _ = expression.terminated(states.view(), actions.view(), states.view());
+    let _ = expression.reward(&Transitions { states: states.view(), actions: actions.view(), next_states: states.view() });
+    let _ = expression.terminated(&Transitions { states: states.view(), actions: actions.view(), next_states: states.view() });
 }

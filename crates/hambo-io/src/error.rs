@@ -17,6 +17,9 @@ pub enum Error {
     #[error("{} exists already; remove it, or choose another name", path.display())]
     Exists { path: PathBuf },
 
+    #[error("{} is a directory; give the name of a file", path.display())]
+    IsDirectory { path: PathBuf },
+
     #[error(
         "{} is not a saved model: it has no `{missing}`; give the directory that was written",
         path.display()

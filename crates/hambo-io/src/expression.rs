@@ -25,10 +25,10 @@
 mod parse;
 mod program;
 
-use hambo::BoxError;
-use hambo::dataset::{ColumnNames, Dataset};
+use hambo::dataset::ColumnNames;
 use hambo::task::{Reward, Termination};
-use ndarray::{Array1, ArrayView2};
+use hambo::{BoxError, Transitions};
+use ndarray::Array1;
 
 use program::Program;
 
@@ -98,7 +98,8 @@ pub enum ExpressionError {
 }
 
 impl Expression {
-    /// Reads a formula over the columns called `names`; see [`column_names`].
+    /// Reads a formula over the columns called `names`; see
+    /// [`Dataset::names_or_numbers`](hambo::Dataset::names_or_numbers).
     pub fn parse(text: &str, names: &ColumnNames) -> Result<Self, ExpressionError> {
         Ok(Self {
             text: text.to_owned(),
@@ -113,12 +114,8 @@ impl Expression {
     }
 
     /// One value per row.
-    fn values(
-        &self,
-        states: ArrayView2<'_, f32>,
-        actions: ArrayView2<'_, f32>,
-        next_states: ArrayView2<'_, f32>,
-    ) -> Result<Vec<f64>, BoxError> {
+    fn values(&self, transitions: &Transitions<'_>) -> Result<Vec<f64>, BoxError> {
+        let Transitions { states, actions, next_states } = *transitions;
         let rows = states.nrows();
         let given = [states.dim(), actions.dim(), next_states.dim()];
         let (d_s, d_a) = (self.state_dim, self.action_dim);
@@ -135,25 +132,15 @@ impl Expression {
 }
 
 impl Reward for Expression {
-    fn reward(
-        &self,
-        states: ArrayView2<'_, f32>,
-        actions: ArrayView2<'_, f32>,
-        next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array1<f32>, BoxError> {
-        let values = self.values(states, actions, next_states)?;
+    fn reward(&self, transitions: &Transitions<'_>) -> Result<Array1<f32>, BoxError> {
+        let values = self.values(transitions)?;
         Ok(values.into_iter().map(|value| value as f32).collect())
     }
 }
 
 impl Termination for Expression {
-    fn terminated(
-        &self,
-        states: ArrayView2<'_, f32>,
-        actions: ArrayView2<'_, f32>,
-        next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array1<bool>, BoxError> {
-        let values = self.values(states, actions, next_states)?;
+    fn terminated(&self, transitions: &Transitions<'_>) -> Result<Array1<bool>, BoxError> {
+        let values = self.values(transitions)?;
         if let Some(row) = values.iter().position(|value| value.is_nan()) {
             return Err(format!(
                 "row {row}: `{}` is not a number; guard it, as in `x > 0 && sqrt(x) < 2`",
@@ -163,18 +150,6 @@ impl Termination for Expression {
         }
         Ok(values.into_iter().map(|value| value != 0.0).collect())
     }
-}
-
-/// The names by which expressions over a dataset go: its own, or [`numbered_names`].
-pub fn column_names(dataset: &Dataset) -> ColumnNames {
-    let numbered = || numbered_names(dataset.state_dim(), dataset.action_dim());
-    dataset.names().cloned().unwrap_or_else(numbered)
-}
-
-/// `state_0`, `state_1`, ... and `action_0`, `action_1`, ...
-pub fn numbered_names(state_dim: usize, action_dim: usize) -> ColumnNames {
-    let numbered = |stem: &str, count| (0..count).map(|index| format!("{stem}_{index}")).collect();
-    ColumnNames { states: numbered("state", state_dim), actions: numbered("action", action_dim) }
 }
 
 fn suggest(nearest: &Option<String>) -> String {

@@ -5,10 +5,13 @@
 //! - [`inspect`]: what is in a file, and what is likely wrong with it
 //! - [`onnx`]: policies, rewards and terminations from ONNX files
 //! - [`expression`]: rewards and terminations as text over named columns
+//! - [`task`]: a task's parts from text
 //! - [`model`]: fitted models as directories
-//! - [`report`]: an evaluation as a page to read, with a [`Verdict`]
+//! - [`result`]: an evaluation as a JSON document
+//! - [`report`]: an evaluation as a page to read
+//! - [`atomic`]: files that are there as a whole or not at all
 
-mod directory;
+pub mod atomic;
 mod error;
 pub mod expression;
 mod guard;
@@ -18,8 +21,8 @@ pub mod onnx;
 pub mod read;
 mod remote;
 pub mod report;
+pub mod result;
 pub mod store;
-mod verdict;
+pub mod task;
 
 pub use error::{Error, Result};
-pub use verdict::{Verdict, disqualifies};

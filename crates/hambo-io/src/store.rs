@@ -15,12 +15,13 @@ use hambo::dataset::{
 use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
 
-use crate::directory;
+use crate::atomic;
 use crate::error::{Error, Result};
 use crate::read::{Log, Mapping, Note, Sink};
 use crate::remote::locally;
 
-const SCHEMA: u64 = 1;
+/// Schema 1 kept names and widths apart from the data's identity.
+const SCHEMA: u64 = 2;
 const DOCUMENT: &str = "store.json";
 const STATES: &str = "states.f32";
 const ACTIONS: &str = "actions.f32";
@@ -36,12 +37,8 @@ const _: () = assert!(cfg!(target_endian = "little"), "stores are little-endian"
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct StoreFile {
     schema: u64,
-    state_dim: usize,
-    action_dim: usize,
-    state_names: Vec<String>,
-    action_names: Vec<String>,
     data: DataIdentity,
 }
 
@@ -61,10 +58,10 @@ pub fn is_store(path: &Path) -> bool {
 pub fn convert(source: impl AsRef<Path>, mapping: &Mapping, into: &Path) -> Result<Converted> {
     locally(source.as_ref(), |path| {
         let log = Log::open(path, mapping)?;
-        directory::write(into, |unfinished| {
+        atomic::directory(into, |unfinished| {
             let mut writer = Writer::new(unfinished, &log)?;
             let notes = log.read(&mut writer)?;
-            let data = writer.finish(&log)?;
+            let data = writer.finish()?;
             Ok(Converted { data, notes })
         })
     })
@@ -76,7 +73,8 @@ pub fn convert(source: impl AsRef<Path>, mapping: &Mapping, into: &Path) -> Resu
 pub fn open(path: &Path) -> Result<Dataset> {
     let file = path.join(DOCUMENT);
     let text = std::fs::read(&file).map_err(Error::io(&file, "read the file"))?;
-    let document: Document = serde_json::from_slice(&text).map_err(|error| content(path, error))?;
+    let document: StoreFile =
+        serde_json::from_slice(&text).map_err(|error| content(path, error))?;
     let (found, expected) = (document.schema, SCHEMA);
     if found != expected {
         return Err(Error::Schema { path: path.to_owned(), found, expected });
@@ -93,9 +91,10 @@ pub fn open(path: &Path) -> Result<Dataset> {
         }
     }
     let column = |name| Ok::<_, Error>(Buffer::new(map(path, name)?));
+    let names = document.data.names.clone();
     let columns = FlatColumns {
-        state_dim: document.state_dim,
-        action_dim: document.action_dim,
+        state_dim: names.states.len(),
+        action_dim: names.actions.len(),
         states: column(STATES)?,
         actions: column(ACTIONS)?,
         rewards: column(REWARDS)?,
@@ -104,7 +103,6 @@ pub fn open(path: &Path) -> Result<Dataset> {
         truncated,
         episode_ends,
     };
-    let names = ColumnNames { states: document.state_names, actions: document.action_names };
     let dataset = Dataset::from_columns(columns, Some(names))
         .map_err(|source| Error::Data { path: path.to_owned(), source })?;
     match dataset.identity() == document.data {
@@ -197,7 +195,7 @@ impl Writer {
             columns: [column(STATES)?, column(ACTIONS)?, column(REWARDS)?, column(NEXT_STATES)?],
             episodes: column(EPISODES)?,
             names: log.names.clone(),
-            identifier: Identifier::new(log.state_dim, log.action_dim),
+            identifier: Identifier::new(log.names.clone()),
             rows: 0,
             ended: 0,
             steps: 0,
@@ -214,7 +212,7 @@ impl Writer {
         self.episodes.flush()
     }
 
-    fn finish(mut self, log: &Log) -> Result<DataIdentity> {
+    fn finish(mut self) -> Result<DataIdentity> {
         self.flush()?;
         if self.ended == 0 {
             let source = hambo::dataset::DatasetError::Empty;
@@ -224,14 +222,7 @@ impl Writer {
             column.file.sync_all().map_err(Error::io(&column.path, "write the file"))?;
         }
         let data = self.identifier.finish();
-        let document = Document {
-            schema: SCHEMA,
-            state_dim: log.state_dim,
-            action_dim: log.action_dim,
-            state_names: log.names.states.clone(),
-            action_names: log.names.actions.clone(),
-            data: data.clone(),
-        };
+        let document = StoreFile { schema: SCHEMA, data: data.clone() };
         let directory = self.episodes.path.parent().unwrap_or(Path::new("."));
         let text = serde_json::to_vec_pretty(&document).map_err(|e| content(directory, e))?;
         let path = directory.join(DOCUMENT);

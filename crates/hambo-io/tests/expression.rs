@@ -1,11 +1,10 @@
 //! Expressions mean what a reader of Python takes them to mean, or are refused.
 #![allow(clippy::unwrap_used)]
 
+use hambo::Transitions;
 use hambo::dataset::ColumnNames;
 use hambo::task::{Reward, Termination};
-use hambo_io::expression::{
-    Expression, ExpressionError, MAX_CHARACTERS, MAX_NESTING, column_names, numbered_names,
-};
+use hambo_io::expression::{Expression, ExpressionError, MAX_CHARACTERS, MAX_NESTING};
 use ndarray::{Array1, Array2, array};
 use proptest::prelude::*;
 
@@ -23,7 +22,13 @@ fn pendulum() -> ColumnNames {
 fn value(text: &str) -> f32 {
     let expression = Expression::parse(text, &pendulum()).unwrap();
     let (states, next_states) = (array![[3.0, -2.0]], array![[7.0, 11.0]]);
-    expression.reward(states.view(), array![[0.5]].view(), next_states.view()).unwrap()[0]
+    expression
+        .reward(&Transitions {
+            states: states.view(),
+            actions: array![[0.5]].view(),
+            next_states: next_states.view(),
+        })
+        .unwrap()[0]
 }
 
 fn error(text: &str) -> ExpressionError {
@@ -102,8 +107,13 @@ fn names_that_begin_like_words_of_the_language_are_names() {
     for (index, name) in states.iter().chain(&["min"]).enumerate() {
         let expression = Expression::parse(&format!("1 + {name} * 1"), &columns).unwrap();
         let states = Array2::from_shape_fn((1, 9), |(_, column)| column as f32);
-        let found =
-            expression.reward(states.view(), array![[9.0]].view(), states.view()).unwrap()[0];
+        let found = expression
+            .reward(&Transitions {
+                states: states.view(),
+                actions: array![[9.0]].view(),
+                next_states: states.view(),
+            })
+            .unwrap()[0];
         assert_eq!(found, 1.0 + index as f32, "{name}");
     }
 }
@@ -114,16 +124,29 @@ fn any_name_can_stand_in_braces() {
     let text = "{x-velocity} + 10*{0} + 100*{cos(angle)} + 1000*{next_x-velocity}";
     let expression = Expression::parse(text, &columns).unwrap();
     let (states, next_states) = (array![[1.0, 2.0]], array![[4.0, 5.0]]);
-    let found = expression.reward(states.view(), array![[3.0]].view(), next_states.view()).unwrap();
+    let found = expression
+        .reward(&Transitions {
+            states: states.view(),
+            actions: array![[3.0]].view(),
+            next_states: next_states.view(),
+        })
+        .unwrap();
     assert_eq!(found[0], 4321.0);
 }
 
 #[test]
 fn without_names_columns_are_numbered() {
-    let expression = Expression::parse("state_0 - 2*action_1", &numbered_names(1, 2)).unwrap();
+    let expression =
+        Expression::parse("state_0 - 2*action_1", &ColumnNames::numbered(1, 2)).unwrap();
     let states = array![[1.0], [2.0]];
     let actions = array![[0.0, 3.0], [0.0, 4.0]];
-    let found = expression.reward(states.view(), actions.view(), states.view()).unwrap();
+    let found = expression
+        .reward(&Transitions {
+            states: states.view(),
+            actions: actions.view(),
+            next_states: states.view(),
+        })
+        .unwrap();
     assert_eq!(found, array![-5.0, -6.0]);
 }
 
@@ -138,9 +161,9 @@ fn a_datasets_own_names_are_used() {
         truncated: true,
     };
     let dataset = hambo::Dataset::from_episodes(vec![episode]).unwrap();
-    assert_eq!(column_names(&dataset), numbered_names(1, 1));
+    assert_eq!(dataset.names_or_numbers(), ColumnNames::numbered(1, 1));
     let named = dataset.with_names(names(&["height"], &["force"])).unwrap();
-    assert_eq!(column_names(&named), names(&["height"], &["force"]));
+    assert_eq!(named.names_or_numbers(), names(&["height"], &["force"]));
 }
 
 #[test]
@@ -150,7 +173,13 @@ fn long_batches_give_every_row_its_own_value() {
     let states = Array2::from_shape_fn((rows, 2), |(row, column)| (row * (1 - column)) as f32);
     let next_states = Array2::from_shape_fn((rows, 2), |(row, column)| (row % 7 * column) as f32);
     let actions = Array2::zeros((rows, 1));
-    let found = expression.reward(states.view(), actions.view(), next_states.view()).unwrap();
+    let found = expression
+        .reward(&Transitions {
+            states: states.view(),
+            actions: actions.view(),
+            next_states: next_states.view(),
+        })
+        .unwrap();
     for (row, value) in found.iter().enumerate() {
         assert_eq!(*value, (row + 1000 * (row % 7)) as f32);
     }
@@ -159,7 +188,11 @@ fn long_batches_give_every_row_its_own_value() {
 fn terminated(text: &str, state: f32) -> Result<bool, String> {
     let expression = Expression::parse(text, &names(&["z"], &["a"])).unwrap();
     let states = array![[state]];
-    let ended = expression.terminated(states.view(), array![[0.0]].view(), states.view());
+    let ended = expression.terminated(&Transitions {
+        states: states.view(),
+        actions: array![[0.0]].view(),
+        next_states: states.view(),
+    });
     ended.map(|ended| ended[0]).map_err(|error| error.to_string())
 }
 
@@ -287,10 +320,22 @@ fn rows_of_another_width_are_an_error() {
         (states.clone(), Array2::zeros((3, 2)), states.clone()),
         (states.clone(), actions.clone(), Array2::zeros((2, 2))),
     ] {
-        let found = expression.reward(states.view(), actions.view(), next_states.view());
+        let found = expression.reward(&Transitions {
+            states: states.view(),
+            actions: actions.view(),
+            next_states: next_states.view(),
+        });
         assert!(found.unwrap_err().to_string().contains("2 state and 1 action columns"));
     }
-    assert!(expression.reward(states.view(), actions.view(), states.view()).is_ok());
+    assert!(
+        expression
+            .reward(&Transitions {
+                states: states.view(),
+                actions: actions.view(),
+                next_states: states.view()
+            })
+            .is_ok()
+    );
 }
 
 #[test]
@@ -328,7 +373,7 @@ proptest! {
         let text = tokens.concat();
         if let Ok(expression) = Expression::parse(&text, &pendulum()) {
             let rows = Array2::ones((2, 2));
-            let found = expression.reward(rows.view(), Array2::ones((2, 1)).view(), rows.view());
+            let found = expression.reward(&Transitions { states: rows.view(), actions: Array2::ones((2, 1)).view(), next_states: rows.view() });
             prop_assert_eq!(found.unwrap().len(), 2);
         }
     }

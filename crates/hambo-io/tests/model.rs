@@ -5,11 +5,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use hambo::dataset::ColumnNames;
 use hambo::dynamics::ensemble::EnsembleSettings;
 use hambo::dynamics::gp::GpSettings;
 use hambo::task::pendulum::{self, Pendulum};
 use hambo::{Dataset, Dynamics, Model, ModelSettings, Prediction, Seed, Silent, Streams, collect};
-use hambo_io::{Error, model};
+use hambo_io::Error;
+use hambo_io::model::{Origin, SavedModel};
 use ndarray::ArrayView2;
 
 fn data() -> Dataset {
@@ -40,11 +42,20 @@ fn predict(model: &Model) -> Prediction {
     model.dynamics.predict(data.states(), data.actions()).unwrap()
 }
 
+fn save(model: &Model, path: &Path) -> hambo_io::Result<()> {
+    let origin = Origin::of(&data(), Path::new("logs.csv"), String::new());
+    SavedModel { model: model.clone(), origin }.save(path)
+}
+
+fn load(path: &Path) -> hambo_io::Result<Model> {
+    Ok(SavedModel::load(path)?.model)
+}
+
 /// Saves to a place that ends with the test.
 fn saved(model: &Model) -> (tempfile::TempDir, std::path::PathBuf) {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("model");
-    model::save(model, &path).unwrap();
+    save(model, &path).unwrap();
     (place, path)
 }
 
@@ -59,10 +70,10 @@ fn a_moved_model_predicts_the_same_bits() {
         let moved = place.path().join("deeper").join("elsewhere");
         fs::create_dir(moved.parent().unwrap()).unwrap();
         fs::rename(&path, &moved).unwrap();
-        let loaded = model::load(&moved).unwrap();
+        let loaded = load(&moved).unwrap();
         assert_eq!(predict(&loaded), predict(&original));
         assert_eq!(loaded.calibration, original.calibration);
-        assert_eq!(loaded.state_range, original.state_range);
+        assert_eq!(loaded.data_range, original.data_range);
         assert_eq!(loaded.report, original.report);
         assert_eq!(loaded.data, data().identity());
         // Saved again, it is the same files.
@@ -86,7 +97,7 @@ fn a_flipped_bit_anywhere_is_detected() {
                 let mut damaged = bytes.clone();
                 damaged[index] ^= 1 << (index % 8);
                 fs::write(&file, &damaged).unwrap();
-                let error = model::load(&path).err().map(|error| error.to_string());
+                let error = load(&path).err().map(|error| error.to_string());
                 let message = error.unwrap_or_else(|| panic!("{file:?}, byte {index}"));
                 assert!(message.contains(path.to_str().unwrap()), "{message}");
                 tried += 1;
@@ -94,20 +105,20 @@ fn a_flipped_bit_anywhere_is_detected() {
             fs::write(&file, &bytes).unwrap();
         }
         assert!(tried > 500, "{tried}");
-        model::load(&path).unwrap();
+        load(&path).unwrap();
     }
 }
 
 #[test]
 fn what_is_wrong_with_a_directory_is_said() {
     let (place, path) = saved(&ensemble(false));
-    let message = |path: &Path| model::load(path).err().unwrap().to_string();
+    let message = |path: &Path| load(path).err().unwrap().to_string();
 
     let empty = place.path().join("empty");
     fs::create_dir(&empty).unwrap();
     assert!(message(&empty).contains("is not a saved model: it has no `checksums.txt`"));
     assert!(message(&place.path().join("nowhere")).contains("is not a saved model"));
-    assert!(matches!(model::save(&ensemble(false), &path), Err(Error::Exists { .. })));
+    assert!(matches!(save(&ensemble(false), &path), Err(Error::Exists { .. })));
 
     let networks = path.join("networks.safetensors");
     let bytes = fs::read(&networks).unwrap();
@@ -118,13 +129,13 @@ fn what_is_wrong_with_a_directory_is_said() {
         message(&path)
     );
     fs::remove_file(&networks).unwrap();
-    assert!(model::load(&path).is_err());
+    assert!(load(&path).is_err());
     fs::write(&networks, &bytes).unwrap();
 
     let document = path.join("model.json");
     let text = fs::read_to_string(&document).unwrap();
-    fs::write(&document, text.replacen("\"schema\": 2", "\"schema\": 3", 1)).unwrap();
-    assert!(message(&path).contains("written in schema 3, this version reads 2"));
+    fs::write(&document, text.replacen("\"schema\": 3", "\"schema\": 4", 1)).unwrap();
+    assert!(message(&path).contains("written in schema 4, this version reads 3"));
     fs::write(&document, "{").unwrap();
     assert!(message(&path).contains("`model.json` cannot be understood"));
 }
@@ -147,7 +158,7 @@ fn consistent_nonsense_is_refused() {
         let mut tried = 0;
         for (from, to) in replacements.into_iter().filter(|(from, _)| text.contains(from)) {
             rewrite(&path, &text.replace(from, to));
-            let error = model::load(&path).err();
+            let error = load(&path).err();
             let message = error.unwrap_or_else(|| panic!("{to} was accepted")).to_string();
             assert!(message.contains("cannot be understood"), "{to}: {message}");
             tried += 1;
@@ -163,6 +174,18 @@ fn rewrite(path: &Path, text: &str) {
     let others: String = list.lines().skip(1).map(|line| format!("{line}\n")).collect();
     let hash = blake3::hash(text.as_bytes());
     fs::write(path.join("checksums.txt"), format!("{hash}  model.json\n{others}")).unwrap();
+}
+
+#[test]
+fn a_model_and_its_origin_are_saved_together_and_damage_to_either_is_noticed() {
+    let (_place, path) = saved(&ensemble(true));
+    let loaded = SavedModel::load(&path).unwrap();
+    assert_eq!(loaded.origin.source, "logs.csv");
+    assert_eq!(loaded.origin.starts, data().initial_states());
+    assert_eq!(loaded.model.data.names, ColumnNames::numbered(3, 1));
+    fs::remove_file(path.join("data.json")).unwrap();
+    let error = SavedModel::load(&path).err().unwrap().to_string();
+    assert!(error.contains("it has no `data.json`"), "{error}");
 }
 
 /// A model of the user's own.
@@ -197,6 +220,6 @@ fn a_model_of_another_kind_is_refused() {
     let place = tempfile::tempdir().unwrap();
     let model = Model { dynamics: Arc::new(Still), ..ensemble(false) };
     let path = place.path().join("model");
-    assert!(matches!(model::save(&model, &path), Err(Error::Unsupported)));
+    assert!(matches!(save(&model, &path), Err(Error::Unsupported)));
     assert!(files(place.path()).is_empty());
 }

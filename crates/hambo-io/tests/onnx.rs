@@ -5,9 +5,9 @@ mod onnx_builder;
 
 use std::path::{Path, PathBuf};
 
-use hambo::Seed;
 use hambo::dataset::{ColumnNames, Dataset, Episode};
 use hambo::task::{Policy, Reward, Termination};
+use hambo::{LoggedSample, Seed, Transitions};
 use hambo_io::onnx::{OnnxPolicy, OnnxReward, OnnxTermination, RangeDifference};
 use ndarray::{Array1, Array2, Axis, array, s};
 use onnx_builder::{FREE, bytes, floats, linear, load, node, port, written};
@@ -108,7 +108,13 @@ fn exported_rewards_agree_with_torch() {
         let reward =
             OnnxReward::load(&exported.path, exported.state_dim, exported.action_dim).unwrap();
         let [states, actions, next_states] = exported.transitions();
-        let found = reward.reward(states.view(), actions.view(), next_states.view()).unwrap();
+        let found = reward
+            .reward(&Transitions {
+                states: states.view(),
+                actions: actions.view(),
+                next_states: next_states.view(),
+            })
+            .unwrap();
         assert_eq!(found.len(), exported.expected.len(), "{name}");
         let difference = largest_difference(&found, &exported.expected);
         println!("{name}: largest difference {difference:e} over {} rows", found.len());
@@ -123,8 +129,13 @@ fn exported_terminations_agree_with_torch() {
         let termination =
             OnnxTermination::load(&exported.path, exported.state_dim, exported.action_dim).unwrap();
         let [states, actions, next_states] = exported.transitions();
-        let found =
-            termination.terminated(states.view(), actions.view(), next_states.view()).unwrap();
+        let found = termination
+            .terminated(&Transitions {
+                states: states.view(),
+                actions: actions.view(),
+                next_states: next_states.view(),
+            })
+            .unwrap();
         let expected: Array1<bool> = exported.expected.iter().map(|&value| value != 0.0).collect();
         assert_eq!(found, expected, "{name}");
         assert!(found.iter().any(|&ended| ended) && found.iter().any(|&ended| !ended), "{name}");
@@ -230,13 +241,19 @@ fn rewards_take_what_their_inputs_are_called() {
     let reward = OnnxReward::load(file.path(), 2, 1).unwrap();
     let (states, actions) = (array![[9.0, 9.0], [9.0, 9.0]], array![[0.5], [1.0]]);
     let next_states = array![[1.0, 2.0], [3.0, 4.0]];
-    let found = reward.reward(states.view(), actions.view(), next_states.view()).unwrap();
+    let found = reward
+        .reward(&Transitions {
+            states: states.view(),
+            actions: actions.view(),
+            next_states: next_states.view(),
+        })
+        .unwrap();
     assert_eq!(found, array![20.5, 42.0]);
 }
 
 #[test]
 fn a_policy_that_is_not_scaled_is_doubted() {
-    let warnings = |scale: f32, data_limit: f32| {
+    let notes = |scale: f32, data_limit: f32| {
         // action = scale tanh(3 s0)
         let graph = GraphProto {
             input: vec![port("state", &[FREE, 1])],
@@ -250,9 +267,10 @@ fn a_policy_that_is_not_scaled_is_doubted() {
             ..GraphProto::default()
         };
         let dataset = uniform_actions(data_limit);
-        load(&bytes(graph), 1, 1).unwrap().action_range_warnings(&dataset).unwrap()
+        let (logged, names) = (LoggedSample::of(&dataset), dataset.names_or_numbers());
+        load(&bytes(graph), 1, 1).unwrap().action_range_notes(&logged, &names).unwrap()
     };
-    let kind = |scale, data_limit| warnings(scale, data_limit).first().map(|warning| warning.kind);
+    let kind = |scale, data_limit| notes(scale, data_limit).first().map(|note| note.kind);
     assert_eq!(kind(1.0, 2.0), Some(RangeDifference::Unscaled), "tanh against [-2, 2]");
     assert_eq!(kind(1.0, 100.0), Some(RangeDifference::Unscaled), "tanh against [-100, 100]");
     assert_eq!(kind(2.0, 1.0), Some(RangeDifference::Outside), "scaled against normalised data");
@@ -260,9 +278,11 @@ fn a_policy_that_is_not_scaled_is_doubted() {
     assert_eq!(kind(2.0, 2.0), None, "the same scale");
     assert_eq!(kind(0.2, 2.0), None, "a gentle policy, not an unscaled one");
     assert_eq!(kind(1.5, 2.0), None, "a policy that leaves [-1, 1] is scaled somehow");
-    let text = warnings(1.0, 2.0)[0].to_string();
-    assert!(text.starts_with("action column 0 (`torque`): on the data's states"), "{text}");
-    assert!(text.contains("the data's in [-2, 2]") && text.contains("export it with"), "{text}");
+    let note = &notes(1.0, 2.0)[0];
+    let text = note.to_string();
+    assert!(text.starts_with("action `torque`: on logged states"), "{text}");
+    assert!(text.contains("the logged ones in [-2, 2]"), "{text}");
+    assert!(note.help().contains("export it with"), "{}", note.help());
 }
 
 /// One episode along s = -1 .. 1, with actions over [-limit, limit].

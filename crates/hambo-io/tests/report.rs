@@ -3,18 +3,17 @@
 
 use std::sync::OnceLock;
 
-use hambo::adversary::AdversarySettings;
-use hambo::dataset::Summary;
+use hambo::dataset::{ColumnNames, Summary};
 use hambo::dynamics::ensemble::EnsembleSettings;
 use hambo::dynamics::gp::GpSettings;
 use hambo::dynamics::theory::{self, GapConstants};
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
 use hambo::{
-    Constraint, Dataset, Evaluation, EvaluationSettings, Model, ModelSettings, Seed, Silent,
-    Streams, Variant, Warning, collect, evaluate,
+    AdversarySettings, Constraint, Dataset, Evaluation, EvaluationSettings, Model, ModelSettings,
+    Seed, Silent, Streams, Variant, Warning, collect,
 };
-use hambo_io::report::{Doubt, ReportOptions, figures, html, png};
-use hambo_io::{Verdict, disqualifies};
+use hambo_io::report::{ReportOptions, figures, html, png};
+use hambo_io::result::FileNote;
 
 /// A tiny evaluation with a learned reward and a constraint, its warnings taken away.
 fn evaluation() -> Evaluation {
@@ -45,10 +44,9 @@ fn make() -> Evaluation {
     };
     let settings = EvaluationSettings { episodes: 100, adversary, ..Default::default() };
     let function = task.reward.clone().unwrap();
-    let constraints = [Constraint { name: "<b>energy</b>".into(), function }];
-    let task = hambo::Task { reward: None, ..task };
-    let found =
-        evaluate(&model, &SwingUp::GOOD, &task, &constraints, &settings, seed, &Silent).unwrap();
+    let constraints = vec![Constraint { name: "<b>energy</b>".into(), function }];
+    let task = hambo::Task { reward: None, constraints, ..task };
+    let found = model.evaluate(&SwingUp::GOOD, &task, &settings, seed, &Silent).unwrap();
     Evaluation { warnings: Vec::new(), constraints: found.constraints, ..found }
 }
 
@@ -62,7 +60,10 @@ fn logs(episodes: usize) -> Dataset {
 fn proven() -> Evaluation {
     static MADE: OnceLock<Evaluation> = OnceLock::new();
     let make = || {
-        let settings = ModelSettings { gp: Some(GpSettings::default()), ..Default::default() };
+        let settings = ModelSettings {
+            gp: Some(GpSettings { learn_reward: false, ..Default::default() }),
+            ..Default::default()
+        };
         let model = Model::fit(&logs(8), &settings, Seed(0), &Silent).unwrap();
         let settings = EvaluationSettings {
             episodes: 50,
@@ -78,7 +79,7 @@ fn proven() -> Evaluation {
             ..Default::default()
         };
         let task = pendulum::task(20);
-        evaluate(&model, &SwingUp::GOOD, &task, &[], &settings, Seed(0), &Silent).unwrap()
+        model.evaluate(&SwingUp::GOOD, &task, &settings, Seed(0), &Silent).unwrap()
     };
     MADE.get_or_init(make).clone()
 }
@@ -130,73 +131,20 @@ fn bounded(lower_bound: Option<f64>, warnings: Vec<Warning>) -> Evaluation {
 }
 
 #[test]
-fn the_verdict_compares_the_bound_with_the_threshold() {
-    let verdict = |bound, threshold| Verdict::of(&bounded(bound, Vec::new()), threshold);
-    assert_eq!(verdict(Some(5.0), Some(5.0)), Verdict::Certified);
-    assert_eq!(verdict(Some(4.9), Some(5.0)), Verdict::NotCertified);
-    assert_eq!(verdict(Some(5.0), None), Verdict::NoThreshold);
-    assert_eq!(verdict(Some(5.0), Some(f64::NAN)), Verdict::NotCertified);
-    assert_eq!(verdict(Some(f64::NAN), Some(5.0)), Verdict::NotCertified);
-    assert_eq!(verdict(None, Some(5.0)), Verdict::Inconclusive { doubts: Vec::new() });
-}
-
-#[test]
-fn a_doubt_that_the_bound_is_too_high_matters_only_to_a_bound_that_is_high_enough() {
-    let doubt = not_converged(Variant::Ca);
-    let verdict = |bound| Verdict::of(&bounded(Some(bound), vec![doubt.clone()]), Some(5.0));
-    assert_eq!(verdict(6.0), Verdict::Inconclusive { doubts: vec![doubt.clone()] });
-    assert_eq!(verdict(4.0), Verdict::NotCertified);
-}
-
-#[test]
-fn only_doubts_about_the_height_of_the_bound_disqualify() {
-    let outside =
-        |variant| Warning::OutsideData { objective: "return".into(), variant, share: 0.5 };
-    let diverged =
-        Warning::Diverged { objective: "return".into(), variant: Variant::Ca, restarts: 1 };
-    let under_trained =
-        Warning::UnderTrained { objective: "return".into(), difference: 1.0, std_error: 0.1 };
-    let serious = [
-        not_converged(Variant::Da1),
-        outside(Variant::DaInf),
-        under_trained,
-        Warning::WeakCalibration { error: 0.1 },
-        Warning::NoTermination { terminated_episodes: 3 },
-    ];
-    let notes = [
-        outside(Variant::Ds),
-        diverged,
-        Warning::FewStarts { observed: 4 },
-        Warning::LearnedKernel,
-        Warning::EstimatedNorm { largest: 3.0 },
-    ];
-    assert!(serious.iter().all(disqualifies));
-    assert!(!notes.iter().any(disqualifies));
-}
-
-#[test]
-fn a_constraint_that_is_not_proven_stops_a_certificate() {
+fn a_constraint_that_is_not_proven_is_named() {
     let mut evaluation = evaluation();
     evaluation.lower_bound = Some(10.0);
-    for (bound, expected) in [
-        (Some(0.0), Verdict::Certified),
-        (Some(-0.1), Verdict::NotCertified),
-        (None, Verdict::Inconclusive { doubts: Vec::new() }),
-    ] {
-        evaluation.constraints[0].lower_bound = bound;
-        assert_eq!(Verdict::of(&evaluation, Some(5.0)), expected);
-    }
     evaluation.constraints[0].lower_bound = Some(-0.1);
     assert!(html(&evaluation, &options(Some(5.0))).contains("keeps this constraint"));
 }
 
 #[test]
 fn every_verdict_has_its_page() {
-    let doubt = vec![not_converged(Variant::Ca)];
+    let warnings = vec![not_converged(Variant::Ca)];
     let cases = [
         (bounded(Some(-10.0), Vec::new()), Some(-20.0), "CERTIFIED"),
         (bounded(Some(-10.0), Vec::new()), Some(-5.0), "NOT CERTIFIED"),
-        (bounded(Some(-10.0), doubt), Some(-20.0), "INCONCLUSIVE"),
+        (bounded(Some(-10.0), warnings), Some(-20.0), "INCONCLUSIVE"),
         (bounded(None, Vec::new()), Some(-20.0), "INCONCLUSIVE"),
         (bounded(Some(-10.0), Vec::new()), None, "NO THRESHOLD"),
     ];
@@ -225,7 +173,7 @@ fn every_section_and_figure_of_a_full_evaluation_is_there() {
     assert_eq!(names, expected);
     let page = html(&evaluation, &options(Some(-100.0)));
     for heading in [
-        "Doubts",
+        "Warnings",
         "What is guaranteed",
         "Constraints",
         "The gap",
@@ -242,23 +190,39 @@ fn every_section_and_figure_of_a_full_evaluation_is_there() {
 }
 
 #[test]
-fn doubts_are_shown_with_what_to_do() {
+fn warnings_are_shown_with_what_to_do() {
     let warnings = vec![Warning::FewStarts { observed: 4 }, not_converged(Variant::Ca)];
     let page = html(&bounded(Some(1.0), warnings), &options(Some(0.0)));
-    assert!(page.contains("Raise <code>adversary.max_rounds</code>"));
+    assert!(page.contains("Let it train for more rounds"));
+    assert!(page.contains("(<code>evaluation.adversary.max_rounds</code>)"));
     assert!(page.contains("only 4 observed initial states"));
-    assert!(page.contains("id=\"doubts\""));
+    assert!(page.contains("id=\"warnings\""));
 }
 
 #[test]
-fn doubts_of_others_are_shown_beside_and_settings_as_the_reader_knows_them() {
-    let doubt = Doubt { message: "the policy leaves the range".into(), help: "look at it".into() };
-    let options =
-        ReportOptions { doubts: vec![doubt], settings_in_file: true, ..options(Some(0.0)) };
+fn notes_about_the_policys_file_are_shown_beside() {
+    let note = FileNote {
+        code: "action_range".into(),
+        message: "the policy leaves the range".into(),
+        help: "look at it".into(),
+    };
+    let options = ReportOptions { notes: vec![note], ..options(Some(0.0)) };
     let page = html(&bounded(Some(1.0), vec![not_converged(Variant::Ca)]), &options);
     assert!(page.contains("The policy leaves the range.") && page.contains("Look at it."));
-    assert!(page.contains("<a href=\"#doubts\">2 doubts</a>"));
-    assert!(page.contains("Raise <code>evaluation.adversary.max_rounds</code>"));
+    assert!(page.contains("<a href=\"#warnings\">2 warnings</a>"));
+}
+
+#[test]
+fn a_certificate_with_weaker_settings_says_so_on_its_first_screen() {
+    let weaker = Warning::WeakerSetting {
+        setting: "beta".into(),
+        value: "0.5".into(),
+        default: "1".into(),
+        accepted: true,
+    };
+    let page = html(&bounded(Some(1.0), vec![weaker]), &options(Some(0.0)));
+    assert!(page.contains("CERTIFIED WITH WEAKER SETTINGS (beta = 0.5)"));
+    assert!(page.contains("Weaker settings than the defaults were accepted for this: beta = 0.5"));
 }
 
 /// The text of the table cells in the row of this name, in the part of the page that begins with a
@@ -280,8 +244,8 @@ fn value(text: &str) -> f64 {
 fn the_monte_carlo_limit_can_be_computed_again_from_what_is_printed() {
     for evaluation in [evaluation(), proven()] {
         let page = html(&evaluation, &options(None));
-        for variant in evaluation.variants.iter().filter(|v| v.name.is_conservative()) {
-            let row = cells(&page, "The Monte Carlo limit", &variant.name.to_string());
+        for variant in evaluation.variants.iter().filter(|v| v.variant.is_conservative()) {
+            let row = cells(&page, "The Monte Carlo limit", &variant.variant.to_string());
             let [mean, error, _, quantile, limit] =
                 <[f64; 5]>::try_from(row.iter().map(|c| value(c)).collect::<Vec<_>>()).unwrap();
             // To a unit of the last printed digit of the standard error.
@@ -348,12 +312,10 @@ fn the_largest_gap_can_be_computed_again_from_what_is_printed() {
 fn the_data_is_summarised() {
     let summary: Summary = logs(20).summary();
     let (low, high) = (summary.actions[0].min, summary.actions[0].max);
-    let options = ReportOptions {
-        summary: Some(summary),
-        action_names: vec!["torque".into()],
-        ..options(None)
-    };
-    let page = html(&evaluation(), &options);
+    let options = ReportOptions { summary: Some(summary), ..options(None) };
+    let mut evaluation = evaluation();
+    evaluation.data.names.actions = vec!["torque".into()];
+    let page = html(&evaluation, &options);
     assert!(page.contains("20: 0 terminated (0\u{202f}%), 20 cut off (100\u{202f}%)"));
     assert!(page.contains("3 state dimensions, 1 action dimension"));
     let row = page.split_once("<th scope=\"row\">torque</th>").unwrap().1;
@@ -361,7 +323,7 @@ fn the_data_is_summarised() {
     for bound in [low, high] {
         assert!(row.contains(&format!(">{bound:.3}<").replace('-', "−")), "{bound}: {row}");
     }
-    for name in ["return", "steps", "reward", "state 1"] {
+    for name in ["return", "steps", "reward", "state_0"] {
         assert!(page.contains(&format!("<th scope=\"row\">{name}</th>")), "{name}");
     }
 }
@@ -411,13 +373,16 @@ fn hostile_names_stay_text() {
         date: text(),
         threshold: Some(0.0),
         command: text(),
-        state_names: vec![hostile.into(); 9],
-        action_names: vec![hostile.into(); 9],
         summary: Some(logs(2).summary()),
-        doubts: vec![Doubt { message: hostile.into(), help: hostile.into() }],
-        settings_in_file: true,
+        notes: vec![FileNote {
+            code: hostile.into(),
+            message: hostile.into(),
+            help: hostile.into(),
+        }],
     };
     let mut evaluation = evaluation();
+    evaluation.data.names =
+        ColumnNames { states: vec![hostile.into(); 3], actions: vec![hostile.into()] };
     evaluation.version = hostile.into();
     evaluation.delta_covers = hostile.into();
     evaluation.data.fingerprint = hostile.into();
@@ -440,9 +405,10 @@ fn hostile_names_stay_text() {
 
 #[test]
 fn a_report_stands_alone_and_stays_small() {
-    let names = (0..60).map(|d| format!("joint {d} with a rather long name for a panel")).collect();
-    let options = ReportOptions { state_names: names, ..options(Some(-100.0)) };
-    let evaluation = large(60);
+    let options = options(Some(-100.0));
+    let mut evaluation = large(60);
+    let name = |d| format!("joint {d} with a rather long name for a panel");
+    evaluation.data.names.states = (0..60).map(name).collect();
     let page = html(&evaluation, &options);
     assert!(page.len() < 400_000, "{} bytes", page.len());
     for forbidden in
@@ -491,7 +457,7 @@ fn a_printed_bound_stays_on_its_side_of_the_threshold() {
 #[test]
 fn an_evaluation_with_neutral_variants_only_still_makes_a_report() {
     let mut evaluation = bounded(None, Vec::new());
-    evaluation.variants.retain(|variant| !variant.name.is_conservative());
+    evaluation.variants.retain(|variant| !variant.variant.is_conservative());
     let page = html(&evaluation, &options(None));
     assert!(page.contains("Only neutral variants ran"));
     evaluation.variants.clear();

@@ -6,13 +6,14 @@
 
 use std::sync::Arc;
 
+use hambo::Transitions;
 use hambo::dataset::{ColumnNames, FlatColumns};
 use hambo::dynamics::ensemble::EnsembleSettings;
 use hambo::rng::Stream;
 use hambo::task::InitialStates;
 use hambo::{
     BoxError, Dataset, EvaluationSettings, Model, ModelSettings, Policy, Result, Reward, Seed,
-    Silent, Task, Variant, evaluate,
+    Silent, Task, Variant,
 };
 use ndarray::{Array1, Array2, ArrayView2};
 use rand::RngExt;
@@ -35,7 +36,7 @@ fn main() -> Result<()> {
         episodes: 2000,
         ..Default::default()
     };
-    let found = evaluate(&model, &Brake, &task, &[], &settings, seed, &Silent)?;
+    let found = model.evaluate(&Brake, &task, &settings, seed, &Silent)?;
     println!("return at least {:.2?}; delta covers {}", found.lower_bound, found.delta_covers);
     for warning in &found.warnings {
         println!("warning: {warning}; {}", warning.help());
@@ -77,7 +78,7 @@ fn read_logs(seed: Seed) -> Result<Dataset> {
     Ok(Dataset::from_columns(columns, Some(names))?)
 }
 
-/// The policy to evaluate, which is not in the logs: push towards the centre, and brake.
+/// The policy to which is not in the logs: push towards the centre, and brake.
 struct Brake;
 
 impl Policy for Brake {
@@ -92,12 +93,8 @@ impl Policy for Brake {
 struct StayCentred;
 
 impl Reward for StayCentred {
-    fn reward(
-        &self,
-        states: ArrayView2<'_, f32>,
-        _actions: ArrayView2<'_, f32>,
-        _next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array1<f32>, BoxError> {
+    fn reward(&self, transitions: &Transitions<'_>) -> Result<Array1<f32>, BoxError> {
+        let Transitions { states, .. } = *transitions;
         Ok(states.column(0).mapv(|position| -position.abs()))
     }
 }

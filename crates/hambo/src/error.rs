@@ -1,7 +1,6 @@
 //! Everything that can go wrong, said so that the reader knows what to do next.
 
 use crate::dataset::DatasetError;
-use crate::evaluation::Variant;
 
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -86,8 +85,8 @@ pub enum Error {
     TooManyRows { rows: usize, most: usize },
 
     /// A finding could not be kept, or what was kept could not be used.
-    #[error("{objective}, {variant}: {source}")]
-    Checkpoint { objective: String, variant: Variant, source: BoxError },
+    #[error("{part}: {source}")]
+    Kept { part: String, source: BoxError },
 
     #[error("saved network: {0}")]
     SavedNetwork(String),

@@ -5,10 +5,10 @@ use std::f64::consts::LN_10;
 use ndarray::{Array1, ArrayView1, s};
 use serde::{Deserialize, Serialize};
 
-use crate::adversary::Game;
 use crate::dynamics::Confidence;
 use crate::dynamics::theory::{GapConstants, ln_gap_constant};
 use crate::error::Result;
+use crate::game::Game;
 use crate::hallucination::Choice;
 use crate::rollout::Streams;
 
@@ -34,7 +34,7 @@ pub struct Guarantee {
 
 impl Guarantee {
     pub(crate) fn measure(
-        confidence: Confidence,
+        confidence: &Confidence,
         game: &Game<'_>,
         streams: &mut Streams,
     ) -> Result<Self> {
@@ -67,7 +67,7 @@ impl Guarantee {
             ln_gap_constant(&of) + mean_std.ln()
         });
         Ok(Self {
-            confidence,
+            confidence: confidence.clone(),
             measured_lipschitz_reward: reward,
             measured_lipschitz_policy: policy,
             mean_std,

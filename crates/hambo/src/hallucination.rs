@@ -25,12 +25,21 @@ use rand_distr::StandardNormal;
 use crate::dynamics::{Dynamics, MemberPrediction};
 use crate::error::{Error, Result};
 use crate::rng::Stream;
-use crate::rollout::{Moment, Outcome, Transition};
+use crate::rollout::{Moment, Outcome, TransitionModel};
 
 /// Chooses where in the confidence box the next state lies.
 pub trait ShiftAdversary: Sync {
     /// η in [-1, 1], `[rows, d_s]`.
     fn shift(&self, at: &Moment<'_>, rng: &mut Stream) -> Result<Array2<f32>>;
+}
+
+/// No shift at all: CA's neutral counterpart.
+pub(crate) struct Still;
+
+impl ShiftAdversary for Still {
+    fn shift(&self, at: &Moment<'_>, _rng: &mut Stream) -> Result<Array2<f32>> {
+        Ok(Array2::zeros(at.states.raw_dim()))
+    }
 }
 
 /// Chooses which member of the ensemble is right.
@@ -202,7 +211,7 @@ impl From<MemberPrediction> for Decision {
     }
 }
 
-impl Transition for Hallucination<'_> {
+impl TransitionModel for Hallucination<'_> {
     fn state_dim(&self) -> usize {
         self.dynamics.state_dim()
     }

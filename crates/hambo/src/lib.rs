@@ -10,11 +10,11 @@
 //! 2. [`task`]: the policy, its reward and where episodes start; built-in tasks to try things on
 //! 3. [`dynamics`]: a model of the transitions that knows what it does not know
 //! 4. [`calibration`]: is its uncertainty as large as its error?
-//! 5. [`hallucination`]: that model in an adversary's hands, for [`rollout`]s
-//! 6. [`adversary`]: adversaries that learn to hurt
+//! 5. `hallucination`: that model in an adversary's hands, for [`rollout`]s
+//! 6. `adversary`: adversaries that learn to hurt
 //! 7. [`mod@bound`]: the Monte Carlo error of the returns
 //!
-//! [`Model::fit`] is the third and fourth step, [`evaluate()`] the rest.
+//! [`Model::fit`] is the third and fourth step, [`Model::evaluate`] the rest.
 //!
 //! ```
 //! use hambo::dynamics::ensemble::EnsembleSettings;
@@ -38,7 +38,7 @@
 //!     episodes: 200,
 //!     ..Default::default()
 //! };
-//! let found = hambo::evaluate(&model, &SwingUp::GOOD, &task, &[], &settings, seed, &Silent)?;
+//! let found = model.evaluate(&SwingUp::GOOD, &task, &settings, seed, &Silent)?;
 //! println!("at least {:?}; {}", found.lower_bound, found.delta_covers);
 //! for warning in &found.warnings {
 //!     println!("warning: {warning}; {}", warning.help());
@@ -48,47 +48,72 @@
 //! # }
 //! ```
 
-pub mod adversary;
 pub mod bound;
 pub mod calibration;
 pub mod dataset;
 pub mod dynamics;
-pub mod hallucination;
-pub mod nn;
 pub mod progress;
 pub mod rng;
 pub mod rollout;
 pub mod task;
 
-mod checkpoints;
+mod adversary;
+mod attack;
+mod checks;
 mod error;
-mod error_tree;
 mod evaluate;
 mod evaluation;
 mod evidence;
+mod game;
 mod guarantee;
-mod logged;
+mod hallucination;
+mod logs;
 mod model;
-mod persistence;
-mod second_opinion;
+mod nn;
+mod region;
 mod settings;
+mod thresholds;
+mod variant;
+mod verdict;
+mod warning;
+mod watcher;
 
+pub use adversary::{AdversarySettings, Round};
+pub use attack::Finding;
 pub use calibration::Calibration;
-pub use checkpoints::{Checkpoints, Finding};
-pub use dataset::Dataset;
+pub use dataset::{Dataset, Transitions};
 pub use dynamics::{Dynamics, Prediction};
 pub use error::{BoxError, Error, Result};
-pub use evaluate::{Constraint, evaluate, evaluate_resumable};
-pub use evaluation::{
-    ConstraintResult, Evaluation, StateLimits, Trajectory, Variant, VariantResult, Warning,
-};
-pub use evidence::{Costs, Evidence, HorizonPoint};
+pub use evaluation::{ConstraintResult, Evaluation, VariantResult};
+pub use evidence::{Costs, Evidence, HorizonPoint, Trajectory};
 pub use guarantee::Guarantee;
-pub use logged::{LoggedActions, LoggedSample};
-pub use model::{Model, ModelSettings, Report};
-pub use persistence::Persistence;
+pub use logs::{LoggedActions, LoggedSample, Persistence};
+pub use model::{FitReport, Model, ModelSettings};
+pub use nn::Device;
 pub use progress::{Event, Observer, Silent};
 pub use rng::{Seed, Stream};
 pub use rollout::{Streams, collect};
 pub use settings::EvaluationSettings;
-pub use task::{InitialStates, Policy, Reward, StateBounds, Task, Termination};
+pub use task::{
+    Constraint, InitialStates, Policy, Reward, StateBounds, StateLimits, Task, Termination,
+};
+pub use thresholds::Thresholds;
+pub use variant::Variant;
+pub use verdict::Verdict;
+pub use warning::{About, Warning};
+
+/// The machinery behind evaluations, for this repository's own tests, benchmarks and studies. It
+/// changes without notice.
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::adversary::{Dqn, Sac, Trained, train_dqn, train_sac};
+    pub use crate::game::{Game, Played};
+    pub use crate::hallucination::{Choice, Hallucination, MemberAdversary, ShiftAdversary};
+    pub use crate::nn::{Layout, Mlps, Tensor};
+
+    /// Rows where networks are evaluated.
+    pub fn tensor(rows: ndarray::ArrayView2<'_, f32>) -> Tensor<2> {
+        crate::nn::Device::Cpu.tensor(rows)
+    }
+}

@@ -8,14 +8,13 @@ use serde::{Deserialize, Serialize};
 use crate::calibration::{Calibration, TemperatureKind};
 use crate::dataset::{DataIdentity, Dataset};
 use crate::dynamics::Dynamics;
-use crate::dynamics::ensemble::{Ensemble, EnsembleSettings, FitReport};
+use crate::dynamics::ensemble::{Ensemble, EnsembleReport, EnsembleSettings};
 use crate::dynamics::gp::{GaussianProcess, GpReport, GpSettings};
 use crate::error::{Error, Result};
-use crate::logged::LoggedSample;
-use crate::persistence::Persistence;
+use crate::logs::{LoggedSample, Persistence};
 use crate::progress::Observer;
 use crate::rng::Seed;
-use crate::task::StateBounds;
+use crate::task::{StateBounds, StateLimits, Task};
 
 /// How a model is made of data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,21 +70,26 @@ pub struct Model {
     pub calibration: Calibration,
     /// Whether its errors follow each other.
     pub persistence: Persistence,
-    /// The data's range, widened by `range_widening`.
-    pub state_range: StateBounds,
+    /// The data's range.
+    pub data_range: StateBounds,
+    /// Hallucinated states of tasks without bounds stay in that range, widened on both sides by this
+    /// share of its width.
     pub range_widening: f32,
     /// The data it was made of.
     pub data: DataIdentity,
     /// Some of it, which evaluations are held against.
     pub logged: LoggedSample,
-    pub report: Report,
+    /// How the fitting went.
+    pub report: FitReport,
 }
 
 /// How the fitting went.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "model", rename_all = "snake_case")]
-pub enum Report {
-    Ensemble(FitReport),
+pub enum FitReport {
+    /// Of an ensemble.
+    Ensemble(EnsembleReport),
+    /// Of Gaussian processes.
     Gp(GpReport),
 }
 
@@ -100,14 +104,14 @@ impl Model {
         settings.validate()?;
         let rng = &mut seed.stream("calibration split");
         let (train, held_out) = data.all().split(settings.calibration_share, rng)?;
-        let (dynamics, report): (Arc<dyn Dynamics>, Report) = match &settings.gp {
+        let (dynamics, report): (Arc<dyn Dynamics>, FitReport) = match &settings.gp {
             Some(gp) => {
                 let (processes, report) = GaussianProcess::fit(&train, gp, seed, observer)?;
-                (Arc::new(processes), Report::Gp(report))
+                (Arc::new(processes), FitReport::Gp(report))
             }
             None => {
                 let (ensemble, report) = Ensemble::fit(&train, &settings.ensemble, seed, observer)?;
-                (Arc::new(ensemble), Report::Ensemble(report))
+                (Arc::new(ensemble), FitReport::Ensemble(report))
             }
         };
         let calibration = Calibration::fit(&*dynamics, &held_out, settings.temperatures)?;
@@ -115,7 +119,7 @@ impl Model {
             persistence: Persistence::measure(&*dynamics, &held_out)?,
             dynamics,
             calibration,
-            state_range: StateBounds::of_data(data, settings.range_widening),
+            data_range: StateBounds::of_data(data),
             range_widening: settings.range_widening,
             data: data.identity(),
             logged: LoggedSample::of(data),
@@ -123,15 +127,17 @@ impl Model {
         })
     }
 
-    /// Smallest and largest value of every state dimension in the data: the range before it was
-    /// widened.
-    pub(crate) fn data_range(&self) -> Vec<[f32; 2]> {
-        let share = self.range_widening / (1.0 + 2.0 * self.range_widening);
-        let inner = |(&low, &high): (&f32, &f32)| {
-            let margin = (high - low) * share;
-            [low + margin, high - margin]
+    /// The limits that hallucinated states are moved into.
+    pub(crate) fn state_limits(&self, task: &Task) -> Result<(StateBounds, StateLimits)> {
+        let Some(bounds) = &task.state_bounds else {
+            let widened = self.range_widening;
+            return Ok((self.data_range.widened(widened), StateLimits::Data { widened }));
         };
-        self.state_range.low().iter().zip(self.state_range.high()).map(inner).collect()
+        let (expected, found) = (self.dynamics.state_dim(), bounds.low().len());
+        match expected == found {
+            true => Ok((bounds.clone(), StateLimits::Task)),
+            false => Err(Error::Dimension { part: "state bounds", expected, found }),
+        }
     }
 }
 
@@ -139,7 +145,7 @@ impl fmt::Debug for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Model")
             .field("calibration", &self.calibration)
-            .field("state_range", &self.state_range)
+            .field("data_range", &self.data_range)
             .field("report", &self.report)
             .finish_non_exhaustive()
     }

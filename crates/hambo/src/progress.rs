@@ -1,8 +1,9 @@
-//! What a long stage tells its caller while it works, and how the caller stops it.
+//! What a long stage tells its caller while it works, and how the caller stops it or lets it go on
+//! after an interruption.
 
 use std::ops::ControlFlow;
 
-use crate::error::{Error, Result};
+use crate::error::{BoxError, Error, Result};
 
 /// One sign of life.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,16 +12,30 @@ pub struct Event {
     pub stage: &'static str,
     /// Steps done so far.
     pub step: usize,
-    /// Steps at the most; a stage may end earlier.
+    /// Steps at most; a stage may end earlier.
     pub of: usize,
     /// The number worth watching, with its name.
     pub metric: Option<(&'static str, f64)>,
 }
 
-/// Receives events. Returning [`ControlFlow::Break`] cancels the work, which then ends in
-/// [`Error::Cancelled`]. It is asked at least several times a second.
+/// Receives events, and may keep what was found.
 pub trait Observer: Sync {
+    /// Returning [`ControlFlow::Break`] cancels the work, which then ends in [`Error::Cancelled`].
+    /// It is asked at least several times a second.
     fn observe(&self, event: &Event) -> ControlFlow<()>;
+
+    /// What [`keep`](Self::keep) was given in an earlier evaluation that was interrupted, for the
+    /// part of that name, such as `"return, CA"`. An evaluation asks before it begins a part. What
+    /// was kept is good only for the same model, policy, task, settings and seed; whoever keeps it
+    /// must see to that.
+    fn recall(&self, _part: &str) -> Result<Option<Vec<u8>>, BoxError> {
+        Ok(None)
+    }
+
+    /// A part is finished: `found` is a [`Finding`](crate::Finding) as JSON.
+    fn keep(&self, _part: &str, _found: &[u8]) -> Result<(), BoxError> {
+        Ok(())
+    }
 }
 
 /// Ignores every event.

@@ -3,18 +3,20 @@
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
-use crate::dataset::{Dataset, Episode};
+use crate::dataset::{Dataset, Episode, Transitions};
 use crate::error::Result;
 use crate::rng::{Seed, Stream};
 use crate::task::{self, Policy, Simulator, StateBounds, Task};
 
 /// What carries a batch of states one step further: the true dynamics or a learned model.
-pub trait Transition {
+pub trait TransitionModel {
+    /// Columns of a state.
     fn state_dim(&self) -> usize;
 
+    /// Columns of an action.
     fn action_dim(&self) -> usize;
 
-    /// Noise must be drawn for all `at.total` episodes, also for those that have ended, so that
+    /// One step of the running episodes. Noise must be drawn for all `at.total` episodes, also for those that have ended, so that
     /// two rollouts from the same streams see the same noise in the same episode.
     fn step(&mut self, at: &Moment<'_>, rng: &mut Stream) -> Result<Outcome>;
 }
@@ -88,7 +90,7 @@ impl Streams {
 ///
 /// `bounds` are the limits that every next state is moved into.
 pub fn run(
-    transition: &mut dyn Transition,
+    transition: &mut dyn TransitionModel,
     task: &Task,
     bounds: Option<&StateBounds>,
     policy: &dyn Policy,
@@ -111,13 +113,14 @@ pub fn run(
         let outcome = transition.step(&at, &mut streams.transition)?;
         let mut next_states = outcome.next_states;
         let moved = bounds.map_or(0, |bounds| bounds.clamp(&mut next_states));
+        let transitions = Transitions { states: s, actions: a, next_states: next_states.view() };
         let rewards = match (&task.reward, outcome.rewards) {
-            (Some(reward), _) => task::reward(&**reward, s, a, next_states.view())?,
+            (Some(reward), _) => task::reward(&**reward, &transitions)?,
             (None, Some(learned)) => learned,
             (None, None) => return Err(crate::Error::NoReward),
         };
         let terminated = match &task.termination {
-            Some(end) => task::terminated(&**end, s, a, next_states.view())?,
+            Some(end) => task::terminated(&**end, &transitions)?,
             None => Array1::from_elem(episodes.len(), false),
         };
         for (&episode, &reward) in episodes.iter().zip(&rewards) {
@@ -155,7 +158,7 @@ pub fn run(
 /// The true dynamics of a built-in task.
 struct Truth<'a>(&'a dyn Simulator);
 
-impl Transition for Truth<'_> {
+impl TransitionModel for Truth<'_> {
     fn state_dim(&self) -> usize {
         self.0.state_dim()
     }

@@ -4,21 +4,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::adversary::AdversarySettings;
 use crate::error::{Error, Result};
-use crate::evaluation::Variant;
+use crate::thresholds::Thresholds;
+use crate::variant::Variant;
 
 /// How a policy is evaluated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct EvaluationSettings {
-    /// If empty, those that suit the model: CA and DS, and for an ensemble DA1 and DAinf.
+    /// If empty, those that suit the model: CA and DS, and for an ensemble DA1 and DAinf as well.
     pub variants: Vec<Variant>,
     /// Probability with which the bound may fail; in (0, 1). For Gaussian processes one half of it
     /// is the model's and one half the Monte Carlo limit's; for an ensemble it is all the latter's.
     pub delta: f64,
-    /// Factor on CA's confidence box, whose half-width is else the calibrated epistemic std or, for
-    /// Gaussian processes, the one that is proven; not negative. The other variants have no box, and
-    /// neither this nor the temperatures act on them.
+    /// Factor on CA's confidence box, whose half-width is otherwise the calibrated epistemic
+    /// standard deviation or, for Gaussian processes, the proven one; not negative. The other
+    /// variants have no box, and neither this nor the temperatures affect them.
     pub beta: f32,
     /// Whether rollouts draw aleatoric noise.
     pub noise: bool,
@@ -26,21 +27,19 @@ pub struct EvaluationSettings {
     pub episodes: usize,
     /// Adversaries trained from scratch per learned variant; the lowest bound counts.
     pub attempts: usize,
-    /// Episodes of CA's adversary for each output that it may shift, which show what its harm is
-    /// made of; zero leaves that out. No bound depends on them.
+    /// Episodes of CA's adversary for each output that it may shift, which show where its harm
+    /// comes from; zero skips that. No bound depends on them.
     pub cost_episodes: usize,
+    /// How the adversaries of CA and DA1 are trained.
     pub adversary: AdversarySettings,
-    /// A calibration error above this is warned about.
-    pub weak_calibration: f64,
-    /// A correlation above this between the model's errors in successive steps is warned about, where the
-    /// errors matter.
-    pub persistent_errors: f64,
-    /// A share of steps outside the data above this is warned about: less certain than all of it, with
-    /// actions like none of it, or moved back into its range.
-    pub outside_data: f64,
-    /// That the task's reward and termination differ from the logged ones on purpose, and that it is no
-    /// doubt about the bound.
+    /// When warnings are raised.
+    pub thresholds: Thresholds,
+    /// Set this if the reward or termination deliberately differs from the logged one. Silences both
+    /// warnings about it.
     pub rules_differ: bool,
+    /// Settings weaker than the defaults that may nevertheless lead to CERTIFIED, by name: `beta`,
+    /// `noise`, `variants`, `adversary.patience`, `thresholds.outside_data`, ...
+    pub accept_weaker: Vec<String>,
 }
 
 impl Default for EvaluationSettings {
@@ -54,12 +53,19 @@ impl Default for EvaluationSettings {
             attempts: 1,
             cost_episodes: 200,
             adversary: AdversarySettings::default(),
-            weak_calibration: 0.01,
-            persistent_errors: 0.2,
-            outside_data: 0.05,
+            thresholds: Thresholds::default(),
             rules_differ: false,
+            accept_weaker: Vec::new(),
         }
     }
+}
+
+/// A setting with which a bound is higher, or a warning rarer, than with the defaults.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct WeakerSetting {
+    pub(crate) name: &'static str,
+    pub(crate) value: String,
+    pub(crate) default: String,
 }
 
 impl EvaluationSettings {
@@ -78,6 +84,89 @@ impl EvaluationSettings {
         if self.attempts == 0 {
             return wrong("attempts", "0".into(), "at least one");
         }
+        self.thresholds.validate()?;
         self.adversary.validate()
+    }
+
+    /// What is weaker than the defaults, for a model with so many members.
+    pub(crate) fn weaker(&self, members: usize) -> Vec<WeakerSetting> {
+        let needed = Variant::conservative(members);
+        let played = if self.variants.is_empty() { &needed } else { &self.variants };
+        let mut weaker = Vec::new();
+        // Without a conservative variant there is no bound that could be too high.
+        if !played.iter().any(|variant| variant.is_conservative()) {
+            return weaker;
+        }
+        let usual = Self::default();
+        let mut add = |name, value: String, default: String| {
+            weaker.push(WeakerSetting { name, value, default });
+        };
+        if self.beta < usual.beta {
+            add("beta", self.beta.to_string(), usual.beta.to_string());
+        }
+        if !self.noise {
+            add("noise", "false".into(), "true".into());
+        }
+        let (now, then) = (&self.adversary, &usual.adversary);
+        let learns = played.iter().any(|variant| matches!(variant, Variant::Ca | Variant::Da1));
+        if learns && now.patience < then.patience {
+            add("adversary.patience", now.patience.to_string(), then.patience.to_string());
+        }
+        if learns && now.tolerance > then.tolerance {
+            add("adversary.tolerance", now.tolerance.to_string(), then.tolerance.to_string());
+        }
+        if !needed.iter().all(|variant| played.contains(variant)) {
+            add("variants", listed(played), listed(&needed));
+        }
+        for (name, value, default) in self.thresholds.loosened() {
+            add(name, value.to_string(), default.to_string());
+        }
+        weaker
+    }
+}
+
+fn listed(variants: &[Variant]) -> String {
+    variants.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_not_weaker_than_themselves() {
+        assert_eq!(EvaluationSettings::default().weaker(5), []);
+    }
+
+    #[test]
+    fn every_way_to_a_higher_bound_is_named() {
+        let mut settings = EvaluationSettings {
+            beta: 0.5,
+            noise: false,
+            variants: vec![Variant::Da1, Variant::Ds],
+            ..EvaluationSettings::default()
+        };
+        settings.adversary.patience = 1;
+        settings.adversary.tolerance = 0.5;
+        settings.thresholds.outside_data = 1.0;
+        settings.thresholds.weak_calibration = 0.001;
+        let names: Vec<&str> = settings.weaker(5).iter().map(|weaker| weaker.name).collect();
+        let expected = [
+            "beta",
+            "noise",
+            "adversary.patience",
+            "adversary.tolerance",
+            "variants",
+            "thresholds.outside_data",
+        ];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn gaussian_processes_have_no_members_to_play_with() {
+        let variants = vec![Variant::Ca];
+        let settings = EvaluationSettings { variants, ..EvaluationSettings::default() };
+        assert_eq!(settings.weaker(0), []);
+        assert_eq!(settings.weaker(5).len(), 1);
     }
 }

@@ -6,12 +6,13 @@ mod common;
 use std::sync::Arc;
 
 use common::{LinearModel, constant_std, exact_return, policy, reward};
-use hambo::adversary::{AdversarySettings, Game, train_dqn, train_sac};
-use hambo::hallucination::{Choice, Hallucination, ShiftAdversary};
+use hambo::AdversarySettings;
+use hambo::Transitions;
+use hambo::internals::{Choice, Game, Hallucination, ShiftAdversary, train_dqn, train_sac};
 use hambo::rollout::{Moment, run};
 use hambo::task::InitialStates;
 use hambo::{BoxError, Policy, Result, Reward, Seed, Silent, Stream, Streams, Task};
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, array};
+use ndarray::{Array1, Array2, ArrayView1, Axis, array};
 
 fn start() -> Array1<f32> {
     array![1.0, -2.0]
@@ -88,12 +89,8 @@ fn the_continuous_adversary_attains_the_optimal_decrease_on_a_linear_system() {
 struct Cliff;
 
 impl Reward for Cliff {
-    fn reward(
-        &self,
-        states: ArrayView2<'_, f32>,
-        _actions: ArrayView2<'_, f32>,
-        _next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array1<f32>, BoxError> {
+    fn reward(&self, transitions: &Transitions<'_>) -> Result<Array1<f32>, BoxError> {
+        let Transitions { states, .. } = *transitions;
         let cost = |x: &f32| if *x < -2.5 { 100.0 } else { 0.1 * x.max(0.0) };
         Ok(states.column(0).mapv(|x| -cost(&x)))
     }
@@ -132,12 +129,8 @@ fn adversaries_find_a_distant_cliff() {
 struct Distance;
 
 impl Reward for Distance {
-    fn reward(
-        &self,
-        states: ArrayView2<'_, f32>,
-        _actions: ArrayView2<'_, f32>,
-        _next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array1<f32>, BoxError> {
+    fn reward(&self, transitions: &Transitions<'_>) -> Result<Array1<f32>, BoxError> {
+        let Transitions { states, .. } = *transitions;
         Ok(-states.map_axis(Axis(1), |state| state.dot(&state)))
     }
 }

@@ -18,7 +18,7 @@ fn fit(threads: usize, kernel_spans_members: bool) -> (Vec<u8>, Prediction) {
         let mut settings =
             EnsembleSettings { max_steps: 12, evaluate_every: 5, ..Default::default() };
         if kernel_spans_members {
-            settings.kernel = hambo::dynamics::svgd::SteinKernel::Median;
+            settings.kernel = hambo::dynamics::SteinKernel::Median;
         }
         let (model, _) = Ensemble::fit(&logs.all(), &settings, seed, &Silent).unwrap();
         let prediction = model.predict(logs.states(), logs.actions()).unwrap();

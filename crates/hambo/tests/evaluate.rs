@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{LinearModel, LinearReward, exact_return, policy, reward};
-use hambo::adversary::AdversarySettings;
+use hambo::AdversarySettings;
 use hambo::calibration::{Calibration, TemperatureKind};
-use hambo::dataset::DataIdentity;
-use hambo::dynamics::ensemble::FitReport;
+use hambo::dataset::{ColumnNames, DataIdentity};
+use hambo::dynamics::ensemble::EnsembleReport;
 use hambo::task::{InitialStates, StateBounds};
 use hambo::{
-    Constraint, Error, Evaluation, EvaluationSettings, Event, LoggedSample, Model, Observer,
-    Persistence, Policy, Report, Seed, Silent, StateLimits, Task, Variant, Warning, evaluate,
+    Constraint, Error, Evaluation, EvaluationSettings, Event, FitReport, LoggedSample, Model,
+    Observer, Persistence, Policy, Seed, Silent, StateLimits, Task, Variant, Warning,
 };
 use ndarray::{Array1, Array2, Axis, array};
 
@@ -42,17 +42,22 @@ fn model() -> Model {
             largest_epistemic_std: array![1e3, 1e3],
             ..calibration
         },
-        state_range: StateBounds::new(array![-1e3, -1e3], array![1e3, 1e3]).unwrap(),
+        data_range: StateBounds::new(array![-1e3, -1e3], array![1e3, 1e3]).unwrap(),
         range_widening: 0.5,
         data: DataIdentity {
             rows: 0,
             episodes: 0,
             terminated_episodes: 0,
+            names: ColumnNames::numbered(2, 1),
             fingerprint: String::new(),
         },
         persistence: Persistence::default(),
         logged: LoggedSample::none(2, 1),
-        report: Report::Ensemble(FitReport { steps: 0, best_step: 0, held_out: Vec::new() }),
+        report: FitReport::Ensemble(EnsembleReport {
+            steps: 0,
+            best_step: 0,
+            held_out: Vec::new(),
+        }),
     }
 }
 
@@ -75,11 +80,11 @@ fn settings() -> EvaluationSettings {
 }
 
 fn run(settings: &EvaluationSettings, observer: &dyn Observer) -> hambo::Result<Evaluation> {
-    evaluate(&model(), &policy(), &task(), &[], settings, Seed(5), observer)
+    model().evaluate(&policy(), &task(), settings, Seed(5), observer)
 }
 
 fn of(evaluation: &Evaluation, variant: Variant) -> &hambo::VariantResult {
-    evaluation.variants.iter().find(|result| result.name == variant).unwrap()
+    evaluation.variants.iter().find(|result| result.variant == variant).unwrap()
 }
 
 #[test]
@@ -105,7 +110,7 @@ fn every_variant_is_where_theory_puts_it_and_the_smallest_bound_wins() {
     assert!(mean(Variant::DaInf) < mean(Variant::TsInf));
     assert!(mean(Variant::Ca) < mean(Variant::Ds));
 
-    let bounds = evaluation.variants.iter().filter(|r| r.name.is_conservative());
+    let bounds = evaluation.variants.iter().filter(|r| r.variant.is_conservative());
     let smallest = bounds.map(|r| r.lower_bound).fold(f64::INFINITY, f64::min);
     assert_eq!(evaluation.lower_bound, Some(smallest));
     assert!(evaluation.variants.iter().all(|r| r.lower_bound < r.estimate.mean));
@@ -166,13 +171,13 @@ fn a_cancelled_evaluation_stops_within_a_second() {
 
 #[test]
 fn each_constraint_has_a_bound_of_its_own() {
-    let constraints = [
+    let constraints = vec![
         Constraint { name: "left".into(), function: Arc::new(LinearReward(array![-1.0, 0.0])) },
         Constraint { name: "below".into(), function: Arc::new(LinearReward(array![0.0, -1.0])) },
     ];
     let settings = EvaluationSettings { variants: vec![Variant::DaInf], ..settings() };
-    let evaluation =
-        evaluate(&model(), &policy(), &task(), &constraints, &settings, Seed(1), &Silent).unwrap();
+    let task = Task { constraints, ..task() };
+    let evaluation = model().evaluate(&policy(), &task, &settings, Seed(1), &Silent).unwrap();
     let names: Vec<&str> = evaluation.constraints.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["left", "below"]);
     for result in &evaluation.constraints {
@@ -194,7 +199,7 @@ fn doubts_are_stored_with_what_to_do() {
     task.initial_states = InitialStates::Observed(few);
     let mut settings = EvaluationSettings { variants: vec![Variant::Ca], ..settings() };
     settings.adversary.max_rounds = 1;
-    let evaluation = evaluate(&model, &policy(), &task, &[], &settings, Seed(0), &Silent).unwrap();
+    let evaluation = model.evaluate(&policy(), &task, &settings, Seed(0), &Silent).unwrap();
     let has = |wanted: fn(&Warning) -> bool| evaluation.warnings.iter().any(wanted);
     assert!(has(|w| matches!(w, Warning::WeakCalibration { .. })));
     assert!(has(|w| matches!(w, Warning::NotConverged { rounds: 1, .. })));
@@ -223,14 +228,14 @@ fn settings_out_of_range_are_named() {
 fn what_does_not_fit_together_is_refused_before_any_work() {
     let mut narrow = task();
     narrow.state_bounds = StateBounds::new(array![-1.0], array![1.0]).ok();
-    let error = evaluate(&model(), &policy(), &narrow, &[], &settings(), Seed(0), &Silent);
+    let error = model().evaluate(&policy(), &narrow, &settings(), Seed(0), &Silent);
     let message = error.map(drop).expect_err("one limit for two columns").to_string();
     assert_eq!(message, "state bounds: got 1 columns, the model was fitted on 2");
 
     let settings = EvaluationSettings { variants: vec![Variant::DaInf], ..settings() };
     let mut one = task();
     one.initial_states = InitialStates::Observed(start().insert_axis(Axis(0)));
-    let error = evaluate(&model(), &policy(), &one, &[], &settings, Seed(0), &Silent);
+    let error = model().evaluate(&policy(), &one, &settings, Seed(0), &Silent);
     assert!(matches!(error, Err(Error::TooFewStarts { observed: 1 })));
 }
 
@@ -239,8 +244,7 @@ fn logs_that_terminated_and_a_task_that_does_not_are_a_warning() {
     let mut model = model();
     model.data.terminated_episodes = 7;
     let settings = EvaluationSettings { variants: vec![Variant::Ds], ..settings() };
-    let evaluation =
-        evaluate(&model, &policy(), &task(), &[], &settings, Seed(0), &Silent).unwrap();
+    let evaluation = model.evaluate(&policy(), &task(), &settings, Seed(0), &Silent).unwrap();
     assert_eq!(evaluation.warnings, [Warning::NoTermination { terminated_episodes: 7 }]);
 }
 
@@ -250,10 +254,8 @@ fn a_discount_does_not_soften_a_constraint() {
         Constraint { name: "left".into(), function: Arc::new(LinearReward(array![-1.0, 0.0])) };
     let settings = EvaluationSettings { variants: vec![Variant::Ds], ..settings() };
     let mean = |discount: f32| {
-        let task = Task { discount, ..task() };
-        let constraints = std::slice::from_ref(&constraint);
-        let found =
-            evaluate(&model(), &policy(), &task, constraints, &settings, Seed(0), &Silent).unwrap();
+        let task = Task { discount, constraints: vec![constraint.clone()], ..task() };
+        let found = model().evaluate(&policy(), &task, &settings, Seed(0), &Silent).unwrap();
         found.constraints[0].variants[0].estimate.mean
     };
     assert_eq!(mean(1.0), mean(0.5));
@@ -264,7 +266,7 @@ fn committed_variants_know_when_they_leave_the_data() {
     let mut model = model();
     model.calibration.largest_epistemic_std = array![0.0, 0.0];
     let settings = EvaluationSettings { variants: vec![Variant::DaInf], ..settings() };
-    let found = evaluate(&model, &policy(), &task(), &[], &settings, Seed(0), &Silent).unwrap();
+    let found = model.evaluate(&policy(), &task(), &settings, Seed(0), &Silent).unwrap();
     assert!(found.variants[0].outside_data > 0.99);
 }
 
@@ -280,7 +282,7 @@ fn a_policy_that_raises_ends_the_evaluation_with_its_own_words() {
             Err("the motor controller is offline".into())
         }
     }
-    let error = evaluate(&model(), &Broken, &task(), &[], &settings(), Seed(0), &Silent);
+    let error = model().evaluate(&Broken, &task(), &settings(), Seed(0), &Silent);
     let message = error.map(drop).expect_err("a broken policy").to_string();
     assert!(message.contains("the motor controller is offline"), "{message}");
 }

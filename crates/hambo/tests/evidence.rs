@@ -6,16 +6,17 @@ mod common;
 use std::sync::Arc;
 
 use common::{LinearModel, LinearPolicy, LinearReward, constant_std, policy, reward};
-use hambo::adversary::AdversarySettings;
+use hambo::AdversarySettings;
+use hambo::Transitions;
 use hambo::calibration::{Calibration, TemperatureKind};
-use hambo::dataset::DataIdentity;
-use hambo::dynamics::ensemble::FitReport;
+use hambo::dataset::{ColumnNames, DataIdentity};
+use hambo::dynamics::ensemble::EnsembleReport;
 use hambo::task::{InitialStates, StateBounds};
 use hambo::{
-    BoxError, Evaluation, EvaluationSettings, Model, Policy, Report, Seed, Silent, Task,
-    Termination, Variant, VariantResult, evaluate,
+    BoxError, Evaluation, EvaluationSettings, FitReport, Model, Policy, Seed, Silent, Task,
+    Termination, Variant, VariantResult,
 };
-use ndarray::{Array1, Array2, ArrayView2, array};
+use ndarray::{Array1, Array2, array};
 
 const DIAGONAL: f32 = 0.9;
 
@@ -26,18 +27,22 @@ fn model(dynamics: LinearModel) -> Model {
     Model {
         dynamics: Arc::new(dynamics),
         calibration: Calibration { temperatures: array![1.0, 1.0], ..calibration },
-        // The data lay between -2 and 2, and between 0 and 10; a half more on both sides.
-        state_range: StateBounds::new(array![-4.0, -5.0], array![4.0, 15.0]).unwrap(),
+        data_range: StateBounds::new(array![-2.0, 0.0], array![2.0, 10.0]).unwrap(),
         range_widening: 0.5,
         data: DataIdentity {
             rows: 0,
             episodes: 0,
             terminated_episodes: 0,
+            names: ColumnNames::numbered(2, 1),
             fingerprint: String::new(),
         },
         persistence: hambo::Persistence::default(),
         logged: hambo::LoggedSample::none(2, 1),
-        report: Report::Ensemble(FitReport { steps: 0, best_step: 0, held_out: Vec::new() }),
+        report: FitReport::Ensemble(EnsembleReport {
+            steps: 0,
+            best_step: 0,
+            held_out: Vec::new(),
+        }),
     }
 }
 
@@ -60,7 +65,7 @@ fn starts() -> InitialStates {
 
 fn run(task: &Task, settings: &EvaluationSettings) -> Evaluation {
     let model = model(LinearModel::three_members(0.2));
-    evaluate(&model, &policy(), task, &[], settings, Seed(3), &Silent).unwrap()
+    model.evaluate(&policy(), task, settings, Seed(3), &Silent).unwrap()
 }
 
 fn last_point_repeats_the_estimate(result: &VariantResult) {
@@ -108,12 +113,8 @@ fn a_long_horizon_is_told_in_two_hundred_points_that_leave_nothing_out() {
 fn the_curve_ends_where_the_last_episode_does() {
     struct AfterThree;
     impl Termination for AfterThree {
-        fn terminated(
-            &self,
-            states: ArrayView2<'_, f32>,
-            _actions: ArrayView2<'_, f32>,
-            _next_states: ArrayView2<'_, f32>,
-        ) -> Result<Array1<bool>, BoxError> {
+        fn terminated(&self, transitions: &Transitions<'_>) -> Result<Array1<bool>, BoxError> {
+            let Transitions { states, .. } = *transitions;
             // Without noise the first dimension shrinks by the same factor in every step.
             Ok(states.column(0).mapv(|x| x < DIAGONAL.powi(2) * 1.001))
         }
@@ -124,7 +125,7 @@ fn the_curve_ends_where_the_last_episode_does() {
     let task =
         Task { termination: Some(Arc::new(AfterThree)), ..Task::new(start, Some(weights), 50) };
     let settings = EvaluationSettings { noise: false, ..settings(vec![Variant::Ds]) };
-    let found = evaluate(&model(dynamics), &nothing(), &task, &[], &settings, Seed(0), &Silent);
+    let found = model(dynamics).evaluate(&nothing(), &task, &settings, Seed(0), &Silent);
     let found = found.unwrap();
     last_point_repeats_the_estimate(&found.variants[0]);
     assert_eq!(found.variants[0].evidence.over_horizon.last().unwrap().steps, 3);
@@ -147,8 +148,7 @@ fn uncertainty_over_the_horizon_is_the_models_own() {
     let variants = vec![Variant::Ds, Variant::DaInf];
     let task = Task::new(starts(), reward(), 8);
     let found =
-        evaluate(&model(dynamics), &policy(), &task, &[], &settings(variants), Seed(0), &Silent)
-            .unwrap();
+        model(dynamics).evaluate(&policy(), &task, &settings(variants), Seed(0), &Silent).unwrap();
     for point in found.variants.iter().flat_map(|result| &result.evidence.over_horizon) {
         assert!((point.epistemic_std[0] - 0.3).abs() < 1e-5, "{point:?}");
         assert!((point.epistemic_std[1] - 0.1).abs() < 1e-5, "{point:?}");
@@ -172,7 +172,7 @@ fn the_dimension_that_alone_matters_costs_everything() {
     let model = model(only_the_second_matters(0.05));
     let evaluate_with = |cost_episodes| {
         let settings = EvaluationSettings { cost_episodes, ..settings(vec![Variant::Ca]) };
-        evaluate(&model, &nothing(), &task, &[], &settings, Seed(1), &Silent).unwrap()
+        model.evaluate(&nothing(), &task, &settings, Seed(1), &Silent).unwrap()
     };
     let found = evaluate_with(200);
     let costs = found.variants[0].evidence.costs.as_ref().unwrap();

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use hambo::adversary::AdversarySettings;
+use hambo::AdversarySettings;
 use hambo::dynamics::gp::{GaussianProcess, GpSettings, Hyperparameters, Regression, most_likely};
 use hambo::dynamics::kernel::{Kernel, KernelKind};
 use hambo::dynamics::theory;
@@ -10,7 +10,7 @@ use hambo::task::pendulum::{self, Pendulum};
 use hambo::task::point_env::{self, PointEnv, Proportional};
 use hambo::{
     Dataset, Dynamics, Evaluation, EvaluationSettings, Model, ModelSettings, Seed, Silent, Streams,
-    Variant, Warning, collect, evaluate,
+    Variant, Warning, collect,
 };
 use ndarray::{Array1, Array2, Axis};
 use rand::RngExt;
@@ -339,9 +339,8 @@ fn a_policy_can_be_evaluated_on_gaussian_processes() {
     };
     let settings = EvaluationSettings { episodes: 100, adversary, ..Default::default() };
     let evaluation =
-        evaluate(&model, &Proportional::default(), &task, &[], &settings, Seed(1), &Silent)
-            .unwrap();
-    let names: Vec<Variant> = evaluation.variants.iter().map(|result| result.name).collect();
+        model.evaluate(&Proportional::default(), &task, &settings, Seed(1), &Silent).unwrap();
+    let names: Vec<Variant> = evaluation.variants.iter().map(|result| result.variant).collect();
     assert_eq!(names, [Variant::Ca, Variant::Ds]);
     // The adversary is small and hardly trained, but on common random numbers it must do some harm.
     let rounds = &evaluation.variants[0].rounds;

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use common::{LinearModel, constant_std, exact_return, policy, reward};
+use hambo::Transitions;
 use hambo::bound::{Estimate, paired_difference};
 use hambo::dynamics::{MemberPrediction, Members};
-use hambo::hallucination::{Choice, Hallucination, MemberAdversary, ShiftAdversary};
+use hambo::internals::{Choice, Hallucination, MemberAdversary, ShiftAdversary};
 use hambo::rng::Stream;
 use hambo::rollout::{Moment, run};
 use hambo::task::InitialStates;
@@ -107,12 +108,8 @@ fn common_random_numbers_leave_only_the_adversarys_effect() {
 struct Negative;
 
 impl Termination for Negative {
-    fn terminated(
-        &self,
-        _states: ArrayView2<'_, f32>,
-        _actions: ArrayView2<'_, f32>,
-        next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array1<bool>, BoxError> {
+    fn terminated(&self, transitions: &Transitions<'_>) -> Result<Array1<bool>, BoxError> {
+        let Transitions { next_states, .. } = *transitions;
         Ok(next_states.column(0).mapv(|x| x < 0.0))
     }
 }

@@ -6,15 +6,15 @@ mod common;
 use std::sync::Arc;
 
 use common::{LinearModel, LinearReward, exact_return, policy, reward};
+use hambo::Transitions;
 use hambo::calibration::{Calibration, TemperatureKind};
 use hambo::dataset::Episode;
-use hambo::dynamics::ensemble::{EnsembleSettings, FitReport};
+use hambo::dynamics::ensemble::{EnsembleReport, EnsembleSettings};
 use hambo::dynamics::{Members, Prediction};
 use hambo::task::{InitialStates, StateBounds, Termination};
 use hambo::{
-    BoxError, Dataset, Dynamics, Evaluation, EvaluationSettings, LoggedSample, Model,
-    ModelSettings, Persistence, Policy, Report, Result, Seed, Silent, Stream, Task, Variant,
-    Warning, evaluate,
+    BoxError, Dataset, Dynamics, Evaluation, EvaluationSettings, FitReport, LoggedSample, Model,
+    ModelSettings, Persistence, Policy, Result, Seed, Silent, Stream, Task, Variant, Warning,
 };
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, array, s};
 use rand::RngExt;
@@ -38,11 +38,15 @@ fn model(dynamics: impl Dynamics, logs: &Dataset) -> Model {
             ..calibration
         },
         persistence: Persistence::default(),
-        state_range: StateBounds::new(-&widest, widest).unwrap(),
+        data_range: StateBounds::new(-&widest, widest).unwrap(),
         range_widening: 0.5,
         data: logs.identity(),
         logged: LoggedSample::of(logs),
-        report: Report::Ensemble(FitReport { steps: 0, best_step: 0, held_out: Vec::new() }),
+        report: FitReport::Ensemble(EnsembleReport {
+            steps: 0,
+            best_step: 0,
+            held_out: Vec::new(),
+        }),
     }
 }
 
@@ -53,7 +57,7 @@ fn found(model: &Model, policy: &dyn Policy, task: &Task) -> Evaluation {
         noise: false,
         ..Default::default()
     };
-    evaluate(model, policy, task, &[], &settings, Seed(3), &Silent).unwrap()
+    model.evaluate(policy, task, &settings, Seed(3), &Silent).unwrap()
 }
 
 fn has(evaluation: &Evaluation, wanted: fn(&Warning) -> bool) -> bool {
@@ -187,12 +191,8 @@ impl Policy for Climb {
 struct Above(f32);
 
 impl Termination for Above {
-    fn terminated(
-        &self,
-        _states: ArrayView2<'_, f32>,
-        _actions: ArrayView2<'_, f32>,
-        next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array1<bool>, BoxError> {
+    fn terminated(&self, transitions: &Transitions<'_>) -> Result<Array1<bool>, BoxError> {
+        let Transitions { next_states, .. } = *transitions;
         Ok(next_states.column(0).mapv(|x| x > self.0))
     }
 }
@@ -276,8 +276,7 @@ fn a_reward_that_contradicts_the_logs_is_a_doubt_unless_it_is_meant() {
         let variants = vec![Variant::DaInf];
         let settings =
             EvaluationSettings { variants, episodes: 50, rules_differ, ..Default::default() };
-        let evaluation =
-            evaluate(&model, &policy(), &task, &[], &settings, Seed(0), &Silent).unwrap();
+        let evaluation = model.evaluate(&policy(), &task, &settings, Seed(0), &Silent).unwrap();
         has(&evaluation, |w| matches!(w, Warning::RewardContradictsLogs { .. }))
     };
     assert!(!contradicts(array![1.0, -0.5], false));

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use hambo::Error;
+use hambo::Transitions;
 use hambo::rng::{Seed, Stream};
 use hambo::rollout::{Streams, collect, simulate};
 use hambo::task::point_safety::{self, PointSafety, ViaPoint, is_dangerous};
@@ -29,7 +30,8 @@ fn pendulum_agrees_with_gymnasium_step_by_step() {
     assert_eq!(rows.nrows(), 1000);
     let (states, actions) = (rows.slice(s![.., 0..3]), rows.slice(s![.., 3..4]));
     let next_states = pendulum::Pendulum.next_states(states, actions, &mut rng());
-    let rewards = pendulum::Pendulum.reward(states, actions, next_states.view()).unwrap();
+    let transitions = Transitions { states, actions, next_states: next_states.view() };
+    let rewards = pendulum::Pendulum.reward(&transitions).unwrap();
     let worst = |difference: f32, worst: f32| worst.max(difference.abs());
     // Gymnasium keeps the angle in float64, we recover it from a float32 sine and cosine.
     let state_error =
@@ -107,12 +109,8 @@ fn via_point_walks_end_at_the_goal() {
 struct PastOne;
 
 impl Termination for PastOne {
-    fn terminated(
-        &self,
-        _states: ArrayView2<'_, f32>,
-        _actions: ArrayView2<'_, f32>,
-        next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array1<bool>, hambo::BoxError> {
+    fn terminated(&self, transitions: &Transitions<'_>) -> Result<Array1<bool>, hambo::BoxError> {
+        let Transitions { next_states, .. } = *transitions;
         Ok(next_states.column(0).mapv(|x| x > 1.0))
     }
 }

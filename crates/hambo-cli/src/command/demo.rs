@@ -5,12 +5,12 @@ use std::path::Path;
 
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
 use hambo::{Dataset, Seed, Streams, collect, rollout};
+use hambo_io::atomic;
 use hambo_io::onnx::OnnxPolicy;
 
 use super::evaluate::Call;
 use super::{evaluate, fit, inspect};
-use crate::args::{Bound, Certify, Demo, Evaluate, Fit, Inspect, Into, On, Settings};
-use crate::atomic;
+use crate::args::{Basis, BoundFlags, Certify, Demo, Evaluate, Fit, Inspect, Outputs, Settings};
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::screen::{self, BOLD, count, number, styled, wrap};
@@ -74,17 +74,18 @@ pub fn run(args: &Demo, quiet: bool, progress: &Progress) -> Result<Exit> {
         "The demo's settings are reduced, to fit into a minute: small networks, few episodes. The \
          defaults are larger, and take ten minutes or more.",
     )?;
-    let into = Into {
+    let outputs = Outputs {
         out: Some(run),
         resume: false,
         json: Some(out.join("result.json")),
         report: Some(report.clone()),
     };
-    let on = On { data: None, model: Some(model) };
-    let bound = Bound { horizon: None, variants: Vec::new(), delta: None };
+    let basis = Basis { data: None, model: Some(model) };
+    let bound =
+        BoundFlags { horizon: None, variants: Vec::new(), delta: None, accept_weaker: Vec::new() };
     let asked = Certify {
         threshold,
-        evaluate: Evaluate { policy: policy.clone(), on, bound, into, settings },
+        evaluate: Evaluate { policy: policy.clone(), basis, bound, outputs, settings },
     };
     let mut typed: Vec<String> = vec!["hambo".into()];
     typed.extend(words.iter().flat_map(|word| word.split(' ').map(String::from)));

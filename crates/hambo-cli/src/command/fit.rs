@@ -6,15 +6,12 @@ use crate::args::Fit;
 use crate::config::Loaded;
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
-use crate::source::{self, Source};
-use crate::{describe, screen};
+use crate::{describe, logs, screen};
 
 pub fn run(args: &Fit, quiet: bool, progress: &Progress) -> Result<Exit> {
     let mut loaded = Loaded::of(&args.settings)?;
     if args.gp {
-        let learn_reward = loaded.config.model.ensemble.learn_reward;
-        let default = GpSettings { learn_reward, ..GpSettings::default() };
-        loaded.config.model.gp.get_or_insert(default);
+        loaded.config.model.gp.get_or_insert(GpSettings::default());
     }
     if args.settings.show_config {
         return super::show_config(&loaded.config);
@@ -25,10 +22,10 @@ pub fn run(args: &Fit, quiet: bool, progress: &Progress) -> Result<Exit> {
             format!("{} exists already; remove it, or choose another --out", args.out.display());
         return Err(Failure::input(message));
     }
-    let dataset = source::read(&args.data, &loaded, progress)?;
-    let source = Source::fit(&dataset, &args.data, &loaded.config, progress)?;
-    source.save(&args.out)?;
-    let mut text = if quiet { String::new() } else { describe::model(&source) };
+    let dataset = logs::read(&args.data, &loaded, progress)?;
+    let saved = logs::fit(&dataset, &args.data, &loaded.config, progress)?;
+    saved.save(&args.out)?;
+    let mut text = if quiet { String::new() } else { describe::model(&saved.model) };
     text += &format!("model written to {}\n", args.out.display());
     screen::print(&text)?;
     Ok(Exit::Done)

@@ -6,17 +6,19 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use hambo::Dataset;
+use hambo::dataset::ValueRange;
 use hambo::dynamics::gp::GpSettings;
-use hambo_io::expression::column_names;
+use hambo_io::atomic;
 use hambo_io::read::{self, Mapping};
+use hambo_io::task::{Bounds, ColumnReference, Limits, OwnBounds};
 use serde_json::Value;
 
 use crate::args::Init;
-use crate::config::{Bounds, Config, TaskSettings, change};
+use crate::config::{Config, TaskSettings, change};
 use crate::failure::{Exit, Failure, Result};
+use crate::interrupt;
 use crate::progress::Progress;
 use crate::screen::{self, count};
-use crate::{atomic, interrupt};
 
 pub fn run(args: &Init, progress: &Progress) -> Result<Exit> {
     let printed = args.out == Path::new("-");
@@ -58,16 +60,16 @@ fn filled(mut config: Config, data: Option<(&str, &Dataset)>) -> Result<String> 
         horizon: Some(200),
         reward: Some("-(x^2) - 0.1*next_v^2".into()),
         termination: Some("abs(x) > 10".into()),
-        state_bounds: Some(Bounds {
-            low: vec![-1.0, -1.0, f32::NEG_INFINITY],
-            high: vec![1.0, 1.0, f32::INFINITY],
-            angles: vec![["cos".into(), "sin".into()]],
-        }),
+        state_bounds: Some(Bounds::Own(OwnBounds {
+            low: Limits::List(vec![-1.0, -1.0, f32::NEG_INFINITY]),
+            high: Limits::List(vec![1.0, 1.0, f32::INFINITY]),
+            angles: vec![["cos", "sin"].map(|name| ColumnReference::Name(name.into()))],
+        })),
         ..config.task.clone()
     };
     if let Some((path, dataset)) = data {
         let summary = dataset.summary();
-        let names = column_names(dataset);
+        let names = dataset.names_or_numbers();
         about = format!(
             "{path}: {} transitions in {} episodes, {} of them terminated.\nStates: {}.\nActions: {}.",
             count(summary.rows),
@@ -84,11 +86,14 @@ fn filled(mut config: Config, data: Option<(&str, &Dataset)>) -> Result<String> 
         active.insert("task.horizon".into());
         about_bounds =
             "The numbers are the data's own range, which is no limit of the system: replace them.";
-        template.state_bounds = Some(Bounds {
-            low: summary.states.iter().map(|range| range.min as f32).collect(),
-            high: summary.states.iter().map(|range| range.max as f32).collect(),
+        let limits = |of: fn(&ValueRange) -> f64| {
+            Limits::List(summary.states.iter().map(|range| of(range) as f32).collect())
+        };
+        template.state_bounds = Some(Bounds::Own(OwnBounds {
+            low: limits(|range| range.min),
+            high: limits(|range| range.max),
             angles: Vec::new(),
-        });
+        }));
         let first = &names.states[0];
         template.reward = Some(format!("-({{{first}}}^2)"));
         template.termination = Some(format!("abs({{{first}}}) > 10"));
@@ -121,8 +126,15 @@ fn example_mapping(mapped: &Mapping) -> Mapping {
 }
 
 /// Sections that may stand in a file without any of their settings.
-const SECTIONS: [&str; 6] =
-    ["data", "task", "model", "model.ensemble", "evaluation", "evaluation.adversary"];
+const SECTIONS: [&str; 7] = [
+    "data",
+    "task",
+    "model",
+    "model.ensemble",
+    "evaluation",
+    "evaluation.adversary",
+    "evaluation.thresholds",
+];
 
 /// The settings with their documentation, as comments unless they are `active`.
 fn commented(settings: &str, active: &BTreeSet<String>, about: &str, about_bounds: &str) -> String {

@@ -1,6 +1,7 @@
 //! `hambo inspect`: what is in logs, and what is wrong with them.
 
 use hambo::dataset::Summary;
+use hambo_io::atomic;
 use hambo_io::inspect::{self, Inspection};
 use serde_json::json;
 
@@ -8,8 +9,8 @@ use crate::args::Inspect;
 use crate::config::Loaded;
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
+use crate::screen;
 use crate::screen::{BAD, DOUBT, count, number, styled, table, wrap};
-use crate::{atomic, screen};
 
 pub fn run(args: &Inspect, quiet: bool, progress: &Progress) -> Result<Exit> {
     let loaded = Loaded::of(&args.settings)?;

@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use crate::screen;
 
 pub fn run(invocation: &Invocation) -> Result<Exit> {
-    let quiet = invocation.look.quiet;
+    let quiet = invocation.appearance.quiet;
     let progress = &Progress::new(quiet);
     match &invocation.command {
         Command::Demo(args) => demo::run(args, quiet, progress),

@@ -3,19 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hambo::Evaluation;
-use hambo_io::Verdict;
+use hambo_io::result::{FileNote, ResultDocument};
+use hambo_io::{atomic, model};
 use serde::Serialize;
 
-use super::evaluate::{self, Candidate, assess, document, model_identity, resumable, subject};
 use crate::args::Rank;
+use crate::assess::{self, Candidate, assess, document, record};
 use crate::failure::{Exit, Failure, Result};
-use crate::json::{WarningRow, warnings};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::screen::{DOUBT, number, styled, table, wrap};
-use crate::source::Source;
-use crate::{atomic, screen, task};
+use crate::{logs, screen, task};
 
 /// What was found about one policy.
 #[derive(Debug, Serialize)]
@@ -26,14 +24,15 @@ struct Ranked {
     neutral: Option<f64>,
     #[serde(rename = "true")]
     truth: Option<f64>,
-    warnings: Vec<WarningRow>,
+    /// Warnings about its bound, and notes about its file.
+    warnings: Vec<FileNote>,
 }
 
 #[derive(Serialize)]
 struct Ranking<'a> {
     schema: u64,
     delta: f64,
-    seed: u32,
+    seed: u64,
     /// Best bound first.
     policies: &'a [Ranked],
     /// Spearman's, between bounds and true returns.
@@ -41,7 +40,7 @@ struct Ranking<'a> {
 }
 
 pub fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progress) -> Result<Exit> {
-    let loaded = evaluate::settings(&args.settings, &args.bound)?;
+    let loaded = assess::settings(&args.settings, &args.bound)?;
     if args.settings.show_config {
         return super::show_config(&loaded.config);
     }
@@ -51,29 +50,35 @@ pub fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progress) -> R
         Some(file) => Some(read_truths(file, &names)?),
         None => None,
     };
-    let source = Source::load(&args.model)?;
-    let identity = model_identity(&args.model)?;
-    let defined = task::define(&loaded, &source.origin)?;
+    let saved = logs::load(&args.model)?;
+    let identity = model::fingerprint(&args.model)?;
+    let columns = &saved.model.data.names;
+    let defined = task::define(&loaded, columns, &saved.origin)?;
     // All files are looked at before the first one is played.
-    let load = |path| Candidate::load(path, &source.origin);
-    let candidates = args.policies.iter().map(|path| load(path)).collect::<Result<Vec<_>>>()?;
+    let mut candidates = Vec::new();
+    for path in &args.policies {
+        let widths = (columns.states.len(), columns.actions.len());
+        let mut candidate = Candidate::load(path, widths)?;
+        candidate.compare(&saved)?;
+        candidates.push(candidate);
+    }
     let settings = loaded.config.to_toml()?;
     let mut ranked = Vec::new();
     for (index, (name, candidate)) in names.iter().zip(&candidates).enumerate() {
-        let subject = subject(candidate, &identity, &source.origin, &defined, words)?;
+        let record = record(candidate, &identity, &saved.origin, &defined, words);
         let run = match &args.out {
-            Some(out) => Some(Run::begin(&out.join(name), &subject, &settings, args.resume)?),
+            Some(out) => Some(Run::begin(&out.join(name), &record, &settings, args.resume)?),
             None => None,
         };
         let prefix = format!("{name} ({} of {}): ", index + 1, names.len());
-        let found = assess(&source, candidate, &defined, &loaded, run.as_ref(), progress, &prefix)
-            .map_err(|failure| resumable(failure, run.is_some()))?;
-        if let Some(run) = &run {
-            let json = document(&found, &Verdict::NoThreshold, candidate, None, &loaded)?;
-            run.write_result(&json)?;
+        let (task, run) = (&defined.task, run.as_ref());
+        let found = assess(&saved, candidate, task, &loaded, run, progress, &prefix)?;
+        let document = document(found, candidate, None, &loaded)?;
+        if let Some(run) = run {
+            run.finish(&assess::to_json(&document)?)?;
         }
         let truth = truths.as_ref().map(|truths| truths[name]);
-        ranked.push(of(name, &found, candidate, truth));
+        ranked.push(of(name, &document, truth));
     }
     ranked.sort_by(|a, b| {
         let bound = |ranked: &Ranked| ranked.lower_bound.unwrap_or(f64::NEG_INFINITY);
@@ -91,14 +96,20 @@ pub fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progress) -> R
     Ok(Exit::Done)
 }
 
-fn of(name: &str, found: &Evaluation, candidate: &Candidate, truth: Option<f64>) -> Ranked {
-    let neutral = found.variants.iter().find(|variant| !variant.name.is_conservative());
+fn of(name: &str, document: &ResultDocument, truth: Option<f64>) -> Ranked {
+    let found = &document.evaluation;
+    let neutral = found.variants.iter().find(|variant| !variant.variant.is_conservative());
+    let warnings = found.warnings.iter().map(|warning| FileNote {
+        code: warning.code().into(),
+        message: warning.to_string(),
+        help: warning.help().into(),
+    });
     Ranked {
         policy: name.into(),
         lower_bound: found.lower_bound,
         neutral: neutral.map(|variant| variant.estimate.mean),
         truth,
-        warnings: warnings(found).into_iter().chain(candidate.warnings.clone()).collect(),
+        warnings: warnings.chain(document.notes.iter().cloned()).collect(),
     }
 }
 

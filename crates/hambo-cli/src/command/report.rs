@@ -3,71 +3,65 @@
 use std::fs;
 use std::path::Path;
 
-use hambo::Evaluation;
-use hambo_io::report::{self, Doubt, ReportOptions};
+use hambo_io::atomic;
+use hambo_io::report::{self, ReportOptions};
+use hambo_io::result::ResultDocument;
 
 use crate::args::Report;
-use crate::atomic;
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
-use crate::run::{Run, Subject};
+use crate::run::{Run, RunRecord};
 
 pub fn run(args: &Report, progress: &Progress) -> Result<Exit> {
     let run = Run::open(&args.run)?;
-    let subject = run.subject()?;
-    let evaluation = run.evaluation()?.ok_or_else(|| {
+    let record = run.record()?;
+    let document = run.result()?.ok_or_else(|| {
         Failure::input(format!(
             "{} is not finished; finish it with\n  {} --resume",
             args.run.display(),
-            subject.command
+            record.command
         ))
     })?;
-    if let Some(file) = &args.into.out {
-        atomic::write(file, page(&evaluation, &subject).as_bytes())?;
+    let options = options(&record, &document);
+    if let Some(file) = &args.drawings.out {
+        atomic::write(file, report::html(&document.evaluation, &options).as_bytes())?;
         progress.note(&format!("report written to {}", file.display()));
     }
-    if let Some(directory) = &args.into.figures {
-        let written = figures(&evaluation, &subject, directory)?;
+    if let Some(directory) = &args.drawings.figures {
+        let written = figures(&document, &options, directory)?;
         let name = directory.display();
-        progress.note(&format!("{written} figures written to {name}, each as SVG and PNG"));
+        let formats = if cfg!(feature = "png") { "each as SVG and PNG" } else { "as SVG" };
+        progress.note(&format!("{written} figures written to {name}, {formats}"));
     }
     Ok(Exit::Done)
 }
 
-/// The report as HTML.
-pub fn page(evaluation: &Evaluation, subject: &Subject) -> String {
-    report::html(evaluation, &options(subject))
-}
-
 /// Writes every figure, and says how many there are.
-fn figures(evaluation: &Evaluation, subject: &Subject, directory: &Path) -> Result<usize> {
+fn figures(document: &ResultDocument, options: &ReportOptions, directory: &Path) -> Result<usize> {
     fs::create_dir_all(directory).map_err(|error| Failure::io(directory, "create it", &error))?;
-    let figures = report::figures(evaluation, &options(subject));
+    let figures = report::figures(&document.evaluation, options);
     for (name, svg) in &figures {
-        let png = report::png(svg).map_err(|error| Failure::Internal(error.to_string()))?;
         atomic::write(&directory.join(format!("{name}.svg")), svg.as_bytes())?;
-        atomic::write(&directory.join(format!("{name}.png")), &png)?;
+        #[cfg(feature = "png")]
+        {
+            let png = report::png(svg).map_err(|error| Failure::Internal(error.to_string()))?;
+            atomic::write(&directory.join(format!("{name}.png")), &png)?;
+        }
     }
     Ok(figures.len())
 }
 
-fn options(subject: &Subject) -> ReportOptions {
-    let doubt = |row: &crate::json::WarningRow| Doubt {
-        message: row.message.clone(),
-        help: row.help.clone(),
-    };
+/// What the page says beside the result.
+pub fn options(record: &RunRecord, document: &ResultDocument) -> ReportOptions {
     ReportOptions {
-        title: format!("Lower bound for {}", file_name(&subject.policy)),
-        policy: Some(subject.policy.clone()),
-        data: Some(subject.source.clone()).filter(|source| !source.is_empty()),
-        date: Some(readable(&subject.begun)),
-        threshold: subject.threshold,
-        command: Some(subject.command.clone()),
-        state_names: subject.state_names.clone(),
-        action_names: subject.action_names.clone(),
-        summary: subject.summary.clone(),
-        doubts: subject.warnings.iter().map(doubt).collect(),
-        settings_in_file: true,
+        title: format!("Lower bound for {}", file_name(&record.policy.file)),
+        policy: Some(record.policy.file.clone()),
+        data: Some(record.source.clone()).filter(|source| !source.is_empty()),
+        date: Some(readable(&record.begun)),
+        threshold: record.threshold,
+        command: Some(record.command.clone()),
+        summary: record.summary.clone(),
+        notes: document.notes.clone(),
     }
 }
 

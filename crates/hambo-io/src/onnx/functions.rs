@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use hambo::BoxError;
 use hambo::task::{Reward, Termination};
-use ndarray::{Array1, Array2, ArrayView2};
+use hambo::{BoxError, Transitions};
+use ndarray::{Array1, Array2};
 
 use super::error::{OnnxError, OnnxProblem};
 use super::file::OnnxFile;
@@ -62,25 +62,15 @@ impl OnnxTermination {
 }
 
 impl Reward for OnnxReward {
-    fn reward(
-        &self,
-        states: ArrayView2<'_, f32>,
-        actions: ArrayView2<'_, f32>,
-        next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array1<f32>, BoxError> {
-        let values = self.0.values(states, actions, next_states)?;
+    fn reward(&self, transitions: &Transitions<'_>) -> Result<Array1<f32>, BoxError> {
+        let values = self.0.values(transitions)?;
         Ok(values.into_iter().collect())
     }
 }
 
 impl Termination for OnnxTermination {
-    fn terminated(
-        &self,
-        states: ArrayView2<'_, f32>,
-        actions: ArrayView2<'_, f32>,
-        next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array1<bool>, BoxError> {
-        Ok(self.0.truths(&self.0.values(states, actions, next_states)?)?)
+    fn terminated(&self, transitions: &Transitions<'_>) -> Result<Array1<bool>, BoxError> {
+        Ok(self.0.truths(&self.0.values(transitions)?)?)
     }
 }
 
@@ -116,16 +106,11 @@ impl Function {
         Ok((Self { network, inputs }, probe.outputs.swap_remove(0)))
     }
 
-    fn values(
-        &self,
-        states: ArrayView2<'_, f32>,
-        actions: ArrayView2<'_, f32>,
-        next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array2<f32>, OnnxError> {
+    fn values(&self, transitions: &Transitions<'_>) -> Result<Array2<f32>, OnnxError> {
         let given = self.inputs.iter().map(|part| match part {
-            Part::State => states,
-            Part::Action => actions,
-            Part::NextState => next_states,
+            Part::State => transitions.states,
+            Part::Action => transitions.actions,
+            Part::NextState => transitions.next_states,
         });
         Ok(self.network.run(&given.collect::<Vec<_>>())?.swap_remove(0))
     }

@@ -17,6 +17,7 @@
 //! chooses its kernels by it.
 
 mod check;
+mod engine;
 mod error;
 mod file;
 mod functions;
@@ -29,4 +30,4 @@ mod shapes;
 pub use error::{OnnxError, OnnxProblem};
 pub use functions::{OnnxReward, OnnxTermination};
 pub use policy::OnnxPolicy;
-pub use range::{ActionRangeWarning, RangeDifference};
+pub use range::{ActionRangeNote, RangeDifference};

@@ -2,19 +2,21 @@
 
 use std::fmt;
 
-use hambo::dataset::{Column, Dataset, Quantity};
+use hambo::dataset::ColumnNames;
+use hambo::{LoggedActions, LoggedSample};
 use ndarray::{ArrayView2, Axis, Slice};
 
 use super::error::OnnxError;
 use super::policy::OnnxPolicy;
 
-/// Most rows of the data that are looked at.
+/// Most rows of the logs that are looked at.
 const ROWS: usize = 10_000;
 
 /// A policy's actions and the data's differ as they do when one of them is scaled and the other not.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ActionRangeWarning {
-    pub column: Column,
+pub struct ActionRangeNote {
+    /// The action column.
+    pub column: String,
     /// Smallest and largest action of the policy on the data's states; of a Gaussian one, means.
     pub policy: [f32; 2],
     /// Smallest and largest action of the data.
@@ -34,24 +36,27 @@ pub enum RangeDifference {
 }
 
 impl OnnxPolicy {
-    /// Compares the policy's actions on the data's states with the data's actions, column by column,
-    /// on at most ten thousand rows.
-    pub fn action_range_warnings(
+    /// Compares the policy's actions on logged states with the logged actions, column by column, on
+    /// at most ten thousand rows.
+    pub fn action_range_notes(
         &self,
-        dataset: &Dataset,
-    ) -> Result<Vec<ActionRangeWarning>, OnnxError> {
-        let stride = dataset.rows().div_ceil(ROWS).max(1);
+        logged: &LoggedSample,
+        names: &ColumnNames,
+    ) -> Result<Vec<ActionRangeNote>, OnnxError> {
+        if logged.rows() == 0 {
+            return Ok(Vec::new());
+        }
+        let stride = logged.rows().div_ceil(ROWS).max(1);
         let sample = Slice::new(0, None, isize::try_from(stride).unwrap_or(isize::MAX));
-        let policy = self.mean_actions(dataset.states().slice_axis(Axis(0), sample))?;
-        let actions = dataset.actions();
-        let (policy, data) = (ranges(policy.view()), ranges(actions.slice_axis(Axis(0), sample)));
-        let columns = policy.into_iter().zip(data).enumerate();
-        let warnings = columns.filter_map(|(index, (policy, data))| {
-            let name = dataset.names().and_then(|names| names.actions.get(index).cloned());
-            let column = Column { quantity: Quantity::Action, index, name };
-            difference(policy, data).map(|kind| ActionRangeWarning { column, policy, data, kind })
+        let states = logged.transitions.states.slice_axis(Axis(0), sample);
+        let policy = ranges(self.mean_actions(states)?.view());
+        let data = logged.actions.iter().map(LoggedActions::range);
+        let columns = policy.into_iter().zip(data).zip(&names.actions);
+        let notes = columns.filter_map(|((policy, data), column)| {
+            let column = column.clone();
+            difference(policy, data).map(|kind| ActionRangeNote { column, policy, data, kind })
         });
-        Ok(warnings.collect())
+        Ok(notes.collect())
     }
 }
 
@@ -75,15 +80,10 @@ fn difference(policy: [f32; 2], data: [f32; 2]) -> Option<RangeDifference> {
     (fills_the_unit && is_much_narrower).then_some(RangeDifference::Unscaled)
 }
 
-impl fmt::Display for ActionRangeWarning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { column, policy: [low, high], data: [data_low, data_high], kind } = self;
-        write!(
-            f,
-            "{column}: on the data's states the policy's actions are in [{low}, {high}], \
-             the data's in [{data_low}, {data_high}]; "
-        )?;
-        f.write_str(match kind {
+impl ActionRangeNote {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self.kind {
             RangeDifference::Outside => {
                 "if they are scaled differently, export the policy with the data's scale; if not, \
                  nothing in the data says what such actions do"
@@ -92,6 +92,17 @@ impl fmt::Display for ActionRangeWarning {
                 "if the policy's output is still to be scaled, export it with the scaling \
                  (`low + 0.5 * (output + 1) * (high - low)`)"
             }
-        })
+        }
+    }
+}
+
+impl fmt::Display for ActionRangeNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { column, policy: [low, high], data: [data_low, data_high], .. } = self;
+        write!(
+            f,
+            "action `{column}`: on logged states the policy's actions are in [{low}, {high}], the \
+             logged ones in [{data_low}, {data_high}]"
+        )
     }
 }

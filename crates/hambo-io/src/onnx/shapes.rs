@@ -12,8 +12,8 @@ use tract_onnx::pb::{
 use tract_onnx::prelude::{InferenceModel, InferenceModelExt, TractResult};
 
 use super::check::MAX_ELEMENTS;
+use super::engine::{engine, guarded, inference_model};
 use super::error::OnnxProblem;
-use super::network::{engine, guarded, inference_model};
 
 /// Tensors with more values than this lose them: few enough that nothing large can be made of the
 /// rest, enough for shapes, axes and limits.

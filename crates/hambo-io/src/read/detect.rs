@@ -28,6 +28,8 @@ pub enum Format {
     ArrowStream,
     /// Another library's memory.
     ArrowTable,
+    /// Columns in memory.
+    Arrays,
     Csv,
     Npz,
     /// Our own, of data larger than memory.
@@ -44,6 +46,7 @@ impl fmt::Display for Format {
             Self::ArrowIpc => "Arrow IPC file",
             Self::ArrowStream => "Arrow IPC stream",
             Self::ArrowTable => "Arrow table",
+            Self::Arrays => "arrays",
             Self::Csv => "CSV",
             Self::Npz => "NPZ",
             Self::Store => "hambo store",

@@ -2,7 +2,7 @@
 
 use hambo::dataset::ValueRange;
 
-use super::Subject;
+use super::contents::Contents;
 use super::markup::{NUMBER, TEXT, facts, folded, section, table};
 use super::text::{as_given, escape, fixed, number, percent};
 
@@ -14,8 +14,8 @@ fn count(value: usize) -> String {
 }
 
 /// Rows, episodes, ranges, returns.
-pub(super) fn data(subject: &Subject<'_>) -> String {
-    let evaluation = subject.evaluation;
+pub(super) fn data(contents: &Contents<'_>) -> String {
+    let evaluation = contents.evaluation;
     let data = &evaluation.data;
     let share = |episodes: usize| percent(episodes as f64 / data.episodes.max(1) as f64);
     let terminated = format!(
@@ -29,7 +29,7 @@ pub(super) fn data(subject: &Subject<'_>) -> String {
     };
     let states = dimensions(evaluation.data_range.len(), "state");
     let mut said = vec![("Transitions", count(data.rows))];
-    match &subject.options.summary {
+    match &contents.options.summary {
         Some(summary) => {
             let truncated = summary.truncated_episodes;
             said.push((
@@ -52,20 +52,19 @@ pub(super) fn data(subject: &Subject<'_>) -> String {
         }
     }
     said.push(("Fingerprint (BLAKE3)", format!("<code>{}</code>", escape(&data.fingerprint))));
-    let content = format!("{}{}", facts(&said), ranges(subject));
+    let content = format!("{}{}", facts(&said), ranges(contents));
     section("data", "The data", "", &content)
 }
 
 /// Smallest, mean and largest value of everything that was logged.
-fn ranges(subject: &Subject<'_>) -> String {
-    let name = |given: &[String], kind: &str, index: usize| match given.get(index) {
-        Some(name) => escape(name),
-        None => format!("{kind} {}", index + 1),
-    };
-    let states = |index: usize| name(&subject.options.state_names, "state", index);
-    let actions = |index: usize| name(&subject.options.action_names, "action", index);
-    let Some(summary) = &subject.options.summary else {
-        let ranges = subject.evaluation.data_range.iter().enumerate();
+fn ranges(contents: &Contents<'_>) -> String {
+    let names = &contents.evaluation.data.names;
+    let name =
+        |given: &[String], index: usize| given.get(index).map_or("–".into(), |n| escape(n));
+    let states = |index: usize| name(&names.states, index);
+    let actions = |index: usize| name(&names.actions, index);
+    let Some(summary) = &contents.options.summary else {
+        let ranges = contents.evaluation.data_range.iter().enumerate();
         let rows: Vec<Vec<String>> = ranges
             .map(|(index, &[low, high])| {
                 vec![states(index), number(f64::from(low)), number(f64::from(high))]
@@ -122,8 +121,8 @@ fn long(table: &str, rows: usize) -> String {
 }
 
 /// The model's kind and calibration, and what each of its outputs may be off by.
-pub(super) fn model(subject: &Subject<'_>) -> String {
-    let evaluation = subject.evaluation;
+pub(super) fn model(contents: &Contents<'_>) -> String {
+    let evaluation = contents.evaluation;
     let calibration = &evaluation.calibration;
     let kind = match evaluation.members {
         0 => "Gaussian processes, one per output".to_owned(),
@@ -138,7 +137,7 @@ pub(super) fn model(subject: &Subject<'_>) -> String {
                 number(calibration.error_before),
                 number(calibration.error_after),
                 count(calibration.points),
-                number(evaluation.settings.weak_calibration)
+                number(evaluation.settings.thresholds.weak_calibration)
             ),
         ),
         (
@@ -153,19 +152,18 @@ pub(super) fn model(subject: &Subject<'_>) -> String {
             },
         ),
     ];
-    let half_widths = half_widths(subject);
     let temperature = |index: usize| calibration.temperatures.get(index).map(|&t| f64::from(t));
     let uncertain =
         |index: usize| calibration.largest_epistemic_std.get(index).map(|&std| f64::from(std));
     let shown = |value: Option<f64>| value.map_or("–".into(), number);
     let factor = |value: Option<f64>| value.map_or("–".into(), |value| fixed(value, 3));
-    let rows: Vec<Vec<String>> = (0..subject.outputs.len())
+    let rows: Vec<Vec<String>> = (0..contents.outputs.len())
         .map(|index| {
             vec![
-                escape(&subject.outputs[index]),
+                escape(&contents.outputs[index]),
                 factor(temperature(index)),
                 shown(uncertain(index)),
-                factor(half_widths.get(index).copied()),
+                factor(evaluation.box_half_widths.get(index).map(|&width| f64::from(width))),
             ]
         })
         .collect();
@@ -179,21 +177,6 @@ pub(super) fn model(subject: &Subject<'_>) -> String {
                 output by so many of them in every step.";
     let table = format!("{}<p class=\"note\">{note}</p>", table(&columns, &rows, None));
     format!("<div class=\"wide\">{}{}</div>", facts(&said), long(&table, rows.len()))
-}
-
-/// Half-width of CA's box per output, in epistemic standard deviations.
-fn half_widths(subject: &Subject<'_>) -> Vec<f64> {
-    let evaluation = subject.evaluation;
-    let factor = f64::from(evaluation.settings.beta);
-    match &evaluation.guarantee {
-        Some(proven) => proven.confidence.radius.iter().map(|radius| factor * radius).collect(),
-        None => evaluation
-            .calibration
-            .box_factors()
-            .iter()
-            .map(|&width| factor * f64::from(width))
-            .collect(),
-    }
 }
 
 #[cfg(test)]

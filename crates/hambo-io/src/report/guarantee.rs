@@ -3,49 +3,41 @@
 use hambo::bound::Estimate;
 use hambo::{Guarantee, VariantResult};
 
-use super::Subject;
+use super::contents::Contents;
 use super::markup::{NUMBER, TEXT, section, table};
 use super::text::{as_given, escape, fixed, number, percent, rounded_down};
 
-pub(super) fn guarantee(subject: &Subject<'_>) -> String {
-    let evaluation = subject.evaluation;
+pub(super) fn guarantee(contents: &Contents<'_>) -> String {
+    let evaluation = contents.evaluation;
     let lead = match evaluation.guarantee {
         Some(_) => {
             "For Gaussian processes δ covers the model and the Monte Carlo error, one half each, on \
              the conditions below."
         }
-        None => {
-            "For an ensemble δ covers the Monte Carlo error only: nothing is proven about the model."
-        }
+        None => "δ covers the Monte Carlo error only: nothing is proven about the model.",
     };
     let theorems = match &evaluation.guarantee {
-        Some(proven) => format!("{}{}", region(subject, proven), gap(subject, proven)),
+        Some(proven) => format!("{}{}", region(contents, proven), gap(contents, proven)),
         None => String::new(),
     };
-    let content = format!("{}{}{theorems}", parts(subject), limits(subject));
+    let content = format!("{}{}{theorems}", parts(contents), limits(contents));
     section("guarantee", "What is guaranteed", lead, &content)
 }
 
-/// The Monte Carlo limit's part of δ.
-fn monte_carlo_delta(subject: &Subject<'_>) -> f64 {
-    let delta = subject.evaluation.delta;
-    if subject.evaluation.guarantee.is_some() { delta / 2.0 } else { delta }
-}
-
 /// Each part of the bound: its share of δ, what was done, and when it holds.
-fn parts(subject: &Subject<'_>) -> String {
-    let evaluation = subject.evaluation;
+fn parts(contents: &Contents<'_>) -> String {
+    let evaluation = contents.evaluation;
     let model = match &evaluation.guarantee {
-        Some(proven) => proven_model(subject, proven),
-        None => heuristic_model(subject),
+        Some(proven) => proven_model(contents, proven),
+        None => heuristic_model(contents),
     };
-    let independent = match starts_are_sampled(subject) {
+    let independent = match starts_are_sampled(contents) {
         true => "logged starts, each with all of its episodes,",
         false => "episodes",
     };
     let monte_carlo = vec![
         "Monte Carlo".to_owned(),
-        share(monte_carlo_delta(subject), evaluation.delta),
+        share(contents.evaluation.monte_carlo_delta, evaluation.delta),
         format!(
             "One-sided Student limit of each variant’s mean return over {} fresh episodes. The smallest \
              limit is the bound; taking the minimum costs no δ.",
@@ -58,7 +50,7 @@ fn parts(subject: &Subject<'_>) -> String {
         "none".to_owned(),
         "What the trained adversaries found stands for the worst case that the model allows."
             .into(),
-        "Training came close to it: no probability, but the learning curves and the doubts tell."
+        "Training came close to it: no probability, but the learning curves and the warnings tell."
             .into(),
     ];
     let columns =
@@ -67,7 +59,7 @@ fn parts(subject: &Subject<'_>) -> String {
         0 => String::new(),
         constraints => {
             let bounds = constraints + 1;
-            let part = monte_carlo_delta(subject);
+            let part = contents.evaluation.monte_carlo_delta;
             let together = evaluation.delta - part + bounds as f64 * part;
             format!(
                 "<p class=\"note\">Each of the {bounds} bounds, of the return and of the constraints, has a δ \
@@ -80,20 +72,23 @@ fn parts(subject: &Subject<'_>) -> String {
     format!("<div class=\"parts\">{table}{joint}</div>")
 }
 
-fn heuristic_model(subject: &Subject<'_>) -> Vec<String> {
-    let evaluation = subject.evaluation;
+fn heuristic_model(contents: &Contents<'_>) -> Vec<String> {
+    let evaluation = contents.evaluation;
     let factor = match evaluation.settings.beta {
         1.0 => String::new(),
         beta => format!("{} · ", number(f64::from(beta))),
     };
-    let outside = subject.shown().map_or(0.0, |shown| shown.outside_data);
+    let outside = contents.shown().map_or(0.0, |shown| shown.outside_data);
     vec![
         "Model".into(),
         "none".into(),
         format!(
-            "CA shifts every output by up to {factor}max(1, τ) of its epistemic standard deviations; DA1 \
-             and DAinf choose among the {} members.",
-            evaluation.members
+            "CA shifts every output by up to {factor}{} of its epistemic standard deviations{}.",
+            if evaluation.members > 0 { "max(1, τ)" } else { "βₙ" },
+            match evaluation.members {
+                0 => String::new(),
+                members => format!("; DA1 and DAinf choose among the {members} members"),
+            }
         ),
         format!(
             "The truth lies within reach of these choices. <strong>Nothing proves it.</strong> The \
@@ -106,8 +101,8 @@ fn heuristic_model(subject: &Subject<'_>) -> Vec<String> {
     ]
 }
 
-fn proven_model(subject: &Subject<'_>, proven: &Guarantee) -> Vec<String> {
-    let evaluation = subject.evaluation;
+fn proven_model(contents: &Contents<'_>, proven: &Guarantee) -> Vec<String> {
+    let evaluation = contents.evaluation;
     let confidence = &proven.confidence;
     let norm = match confidence.norm_is_estimated {
         true => {
@@ -121,20 +116,13 @@ fn proven_model(subject: &Subject<'_>, proven: &Guarantee) -> Vec<String> {
         }
         false => "the kernel, which was given, was chosen before the data was seen",
     };
-    let scaled = match evaluation.settings.beta {
-        beta if beta < 1.0 => format!(
-            " <strong>The box was narrowed by the factor {}, for which nothing is proven.</strong>",
-            number(f64::from(beta))
-        ),
-        _ => String::new(),
-    };
     vec![
         "Model".into(),
-        share(evaluation.delta / 2.0, evaluation.delta),
+        share(evaluation.delta - evaluation.monte_carlo_delta, evaluation.delta),
         "Everywhere, and for all outputs at once, the true function lies within βₙ posterior standard \
          deviations of the mean (Abbasi-Yadkori, 2012, theorem 3.11). CA shifts within that box."
             .into(),
-        format!("{norm}; {kernel}; and the noise is Gaussian.{scaled}"),
+        format!("{norm}; {kernel}; and the noise is Gaussian."),
     ]
 }
 
@@ -151,9 +139,9 @@ fn rounded(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
 }
 
-fn starts_are_sampled(subject: &Subject<'_>) -> bool {
-    let episodes = subject.evaluation.settings.episodes;
-    subject.shown().is_some_and(|shown| shown.estimate.independent < episodes)
+fn starts_are_sampled(contents: &Contents<'_>) -> bool {
+    let episodes = contents.evaluation.settings.episodes;
+    contents.shown().is_some_and(|shown| shown.estimate.independent < episodes)
 }
 
 /// Student's quantile that the limit of `estimate` used.
@@ -162,12 +150,12 @@ fn student_quantile(estimate: &Estimate, delta: f64) -> f64 {
 }
 
 /// The Monte Carlo limit of every conservative variant, step by step.
-fn limits(subject: &Subject<'_>) -> String {
+fn limits(contents: &Contents<'_>) -> String {
     // Two digits more than elsewhere, so that the sum can be done by hand.
-    let decimals = subject.decimals + 2;
-    let delta = monte_carlo_delta(subject);
-    let conservative = |variant: &&VariantResult| variant.name.is_conservative();
-    let variants: Vec<_> = subject.evaluation.variants.iter().filter(conservative).collect();
+    let decimals = contents.decimals + 2;
+    let delta = contents.evaluation.monte_carlo_delta;
+    let conservative = |variant: &&VariantResult| variant.variant.is_conservative();
+    let variants: Vec<_> = contents.evaluation.variants.iter().filter(conservative).collect();
     if variants.is_empty() {
         return String::new();
     }
@@ -176,7 +164,7 @@ fn limits(subject: &Subject<'_>) -> String {
         .map(|variant| {
             let estimate = &variant.estimate;
             vec![
-                variant.name.to_string(),
+                variant.variant.to_string(),
                 fixed(estimate.mean, decimals),
                 fixed(estimate.std_error, decimals),
                 fixed(estimate.independent as f64, 0),
@@ -185,7 +173,7 @@ fn limits(subject: &Subject<'_>) -> String {
             ]
         })
         .collect();
-    let main = variants.iter().position(|variant| subject.decides(variant));
+    let main = variants.iter().position(|variant| contents.decides(variant));
     let columns = [
         ("Variant", TEXT),
         ("Mean R̄", NUMBER),
@@ -194,11 +182,11 @@ fn limits(subject: &Subject<'_>) -> String {
         ("t", NUMBER),
         ("R̄ − t · s", NUMBER),
     ];
-    let counted = match starts_are_sampled(subject) {
+    let counted = match starts_are_sampled(contents) {
         true => "G the number of logged starts: episodes from the same one are one observation",
         false => "G the number of episodes, which are independent",
     };
-    let many = match subject.evaluation.members {
+    let many = match contents.evaluation.members {
         0..=20 => "",
         _ => {
             " With more than twenty members DAinf is the δ-quantile over members, not the minimum."
@@ -213,10 +201,10 @@ fn limits(subject: &Subject<'_>) -> String {
 }
 
 /// The model's confidence region, output by output.
-fn region(subject: &Subject<'_>, proven: &Guarantee) -> String {
+fn region(contents: &Contents<'_>, proven: &Guarantee) -> String {
     let confidence = &proven.confidence;
     let outputs = confidence.radius.len();
-    let delta = subject.evaluation.delta / 2.0;
+    let delta = contents.evaluation.delta - contents.evaluation.monte_carlo_delta;
     let rows: Vec<Vec<String>> = (0..outputs)
         .map(|index| {
             let at = |values: &[f64]| values.get(index).copied().unwrap_or(f64::NAN);
@@ -224,7 +212,7 @@ fn region(subject: &Subject<'_>, proven: &Guarantee) -> String {
             let gain = at(&confidence.information_gain);
             let ratio = (beta - norm) / (2.0 * (gain + 1.0 + (outputs as f64 / delta).ln())).sqrt();
             vec![
-                subject.outputs.get(index).map_or("–".into(), |name| escape(name)),
+                contents.outputs.get(index).map_or("–".into(), |name| escape(name)),
                 fixed(norm, 3),
                 fixed(gain, 3),
                 fixed(ratio, 4),
@@ -250,8 +238,8 @@ fn region(subject: &Subject<'_>, proven: &Guarantee) -> String {
 }
 
 /// How far the bound can be from the truth at the very worst.
-fn gap(subject: &Subject<'_>, proven: &Guarantee) -> String {
-    let evaluation = subject.evaluation;
+fn gap(contents: &Contents<'_>, proven: &Guarantee) -> String {
+    let evaluation = contents.evaluation;
     let confidence = &proven.confidence;
     let or_none =
         |value: Option<f64>| value.map_or("none for this kernel".into(), |value| fixed(value, 3));

@@ -1,33 +1,32 @@
 //! The page itself.
 
-use hambo::VariantResult;
+use hambo::{VariantResult, Verdict};
 
-use super::Subject;
+use super::contents::Contents;
 use super::figures::{self, Figure, STYLE};
 use super::markup::{NUMBER, TEXT, facts, section, table};
 use super::text::{as_given, escape, fixed, in_lines, percent, rounded_down};
 use super::{data, guarantee, words};
-use crate::verdict::{Verdict, disqualifies};
 
 const PAGE_STYLE: &str = include_str!("page.css");
 
-pub(super) fn page(subject: &Subject<'_>) -> String {
-    let figures = figures::all(subject);
-    let title = match subject.options.title.trim() {
+pub(super) fn page(contents: &Contents<'_>) -> String {
+    let figures = figures::all(contents);
+    let title = match contents.options.title.trim() {
         "" => "Policy evaluation",
         title => title,
     };
     let sections = [
-        doubts(subject),
-        constraints(subject),
-        guarantee::guarantee(subject),
-        assumptions(subject),
+        warnings(contents),
+        constraints(contents),
+        guarantee::guarantee(contents),
+        assumptions(contents),
         section("returns", "Returns", "", &pictures(&figures, &["returns", "horizon"], "pair")),
         section("gap", "The gap", GAP, &pictures(&figures, &["gap", "costs"], "pair")),
-        adversaries(subject, &figures),
-        model(subject, &figures),
-        data::data(subject),
-        reproduce(subject),
+        adversaries(contents, &figures),
+        model(contents, &figures),
+        data::data(contents),
+        reproduce(contents),
     ];
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -36,26 +35,26 @@ pub(super) fn page(subject: &Subject<'_>) -> String {
          <style>{STYLE}{PAGE_STYLE}</style>\n</head>\n<body>\n<main>\n{}\n{}\n{}\n\
          <footer>hambo {}</footer>\n</main>\n</body>\n</html>\n",
         escape(title),
-        subject.verdict,
-        header(subject, title),
-        top(subject, &figures),
+        contents.verdict,
+        header(contents, title),
+        top(contents, &figures),
         sections.concat(),
-        escape(&subject.evaluation.version),
+        escape(&contents.evaluation.version),
     )
 }
 
 const GAP: &str = "Between the neutral estimate and the bound lies what the data leaves open. Data where \
                    most is lost raises the bound most.";
 
-fn header(subject: &Subject<'_>, title: &str) -> String {
-    let options = subject.options;
+fn header(contents: &Contents<'_>, title: &str) -> String {
+    let options = contents.options;
     let named = |name: &str, value: &Option<String>| {
         value.as_ref().filter(|value| !value.is_empty()).map(|value| format!("{name}{value}"))
     };
     let about: Vec<String> = [
         named("Policy: ", &options.policy),
         named("Data: ", &options.data),
-        Some(format!("{} transitions", fixed(subject.evaluation.data.rows as f64, 0))),
+        Some(format!("{} transitions", fixed(contents.evaluation.data.rows as f64, 0))),
         named("", &options.date),
     ]
     .into_iter()
@@ -70,9 +69,9 @@ fn header(subject: &Subject<'_>, title: &str) -> String {
 }
 
 /// The first screen: what was found, and the picture of it.
-fn top(subject: &Subject<'_>, figures: &[Figure]) -> String {
-    let (class, sign) = match subject.verdict {
-        Verdict::Certified => ("certified", "M4 12.5l5 5L20 6.5"),
+fn top(contents: &Contents<'_>, figures: &[Figure]) -> String {
+    let (class, sign) = match contents.verdict {
+        Verdict::Certified { .. } => ("certified", "M4 12.5l5 5L20 6.5"),
         Verdict::NotCertified => ("not-certified", "M6 6l12 12M18 6L6 18"),
         Verdict::Inconclusive { .. } => {
             ("inconclusive", "M8 8.5a4 4 0 1 1 5.5 3.7c-1 .5-1.5 1.1-1.5 2.3M12 18.6v.1")
@@ -83,14 +82,14 @@ fn top(subject: &Subject<'_>, figures: &[Figure]) -> String {
     let mut fact = |class: &str, name: &str, value: &str| {
         facts += &format!("<div class=\"{class}\"><dt>{name}</dt><dd>{value}</dd></div>");
     };
-    if let Some(bound) = subject.evaluation.lower_bound {
-        fact("main", "Lower bound", &rounded_down(bound, subject.decimals));
+    if let Some(bound) = contents.evaluation.lower_bound {
+        fact("main", "Lower bound", &rounded_down(bound, contents.decimals));
     }
-    if let Some(threshold) = subject.options.threshold {
+    if let Some(threshold) = contents.options.threshold {
         fact("", "Threshold", &as_given(threshold));
     }
-    if let Some(neutral) = subject.neutral {
-        fact("", "Neutral estimate", &fixed(neutral.estimate.mean, subject.decimals));
+    if let Some(neutral) = contents.neutral {
+        fact("", "Neutral estimate", &fixed(neutral.estimate.mean, contents.decimals));
     }
     let bounds = figures.iter().find(|figure| figure.name == "bounds").map(picture);
     format!(
@@ -98,13 +97,13 @@ fn top(subject: &Subject<'_>, figures: &[Figure]) -> String {
          aria-hidden=\"true\"><path d=\"{sign}\"/></svg>{}</p><p class=\"sentence\">{}</p>\
          <dl class=\"facts\">{facts}</dl><p class=\"covers\">{} See <a href=\"#guarantee\">what is \
          guaranteed</a>.{}</p></div>{}</div>",
-        subject.verdict,
-        escape(&words::of_verdict(subject)),
-        escape(&words::of_confidence(subject)),
-        match worries(subject).len() {
+        contents.verdict,
+        escape(&words::of_verdict(contents)),
+        escape(&words::of_confidence(contents)),
+        match remarks(contents).len() {
             0 => String::new(),
-            1 => " There is <a href=\"#doubts\">one doubt</a>.".into(),
-            n => format!(" There are <a href=\"#doubts\">{n} doubts</a>."),
+            1 => " There is <a href=\"#warnings\">one warning</a>.".into(),
+            n => format!(" There are <a href=\"#warnings\">{n} warnings</a>."),
         },
         bounds.unwrap_or_default()
     )
@@ -131,49 +130,59 @@ fn pictures(figures: &[Figure], names: &[&str], layout: &str) -> String {
     }
 }
 
-/// Something to worry about: whether the bound may be too high for it, what it is, what to do.
-type Worry = (bool, String, String);
-
-/// The evaluation's doubts and those of others, each once, the serious ones first.
-fn worries(subject: &Subject<'_>) -> Vec<Worry> {
-    let mut ordered: Vec<_> = subject.evaluation.warnings.iter().collect();
-    ordered.sort_by_key(|warning| !disqualifies(warning));
-    let own = ordered.into_iter().map(|warning| {
-        let help = match subject.options.settings_in_file {
-            true => words::in_settings_file(warning.help()),
-            false => warning.help().to_owned(),
-        };
-        (disqualifies(warning), warning.to_string(), help)
-    });
-    let others = subject.options.doubts.iter();
-    let others = others.map(|doubt| (false, doubt.message.clone(), doubt.help.clone()));
-    let mut worries: Vec<Worry> = Vec::new();
-    for worry in own.chain(others) {
-        if !worries.contains(&worry) {
-            worries.push(worry);
-        }
-    }
-    worries
+/// A warning about the bound, or a note about the policy's file.
+#[derive(PartialEq)]
+struct Remark {
+    /// The bound may be too high for it.
+    disqualifies: bool,
+    message: String,
+    help: String,
 }
 
-fn doubts(subject: &Subject<'_>) -> String {
-    let items: Vec<String> = worries(subject)
+/// The evaluation's warnings and the notes, each once, the serious ones first.
+fn remarks(contents: &Contents<'_>) -> Vec<Remark> {
+    let mut ordered: Vec<_> = contents.evaluation.warnings.iter().collect();
+    ordered.sort_by_key(|warning| !warning.disqualifies());
+    let warnings = ordered.into_iter().map(|warning| {
+        let setting = warning.setting().map(|name| format!(" (`{name}`)")).unwrap_or_default();
+        Remark {
+            disqualifies: warning.disqualifies(),
+            message: warning.to_string(),
+            help: format!("{}{setting}", warning.help()),
+        }
+    });
+    let notes = contents.options.notes.iter().map(|note| Remark {
+        disqualifies: false,
+        message: note.message.clone(),
+        help: note.help.clone(),
+    });
+    let mut remarks: Vec<Remark> = Vec::new();
+    for remark in warnings.chain(notes) {
+        if !remarks.contains(&remark) {
+            remarks.push(remark);
+        }
+    }
+    remarks
+}
+
+fn warnings(contents: &Contents<'_>) -> String {
+    let items: Vec<String> = remarks(contents)
         .into_iter()
-        .map(|(serious, message, help)| {
-            let tag = match serious {
+        .map(|remark| {
+            let tag = match remark.disqualifies {
                 true => "<span class=\"tag serious\">bound may be too high</span>",
                 false => "<span class=\"tag\">note</span>",
             };
-            let message = escape(&sentence(&message));
-            let help = in_code(&sentence(&help));
+            let message = in_code(&sentence(&remark.message));
+            let help = in_code(&sentence(&remark.help));
             format!("<li><p>{tag}{message}</p><p class=\"soft\">{help}</p></li>")
         })
         .collect();
     if items.is_empty() {
-        return section("doubts", "Doubts", "", "<p>None: every check was passed.</p>");
+        return section("warnings", "Warnings", "", "<p>None: every check was passed.</p>");
     }
-    let list = format!("<ol class=\"doubts\">{}</ol>", items.concat());
-    section("doubts", "Doubts, and what to do about them", "", &list)
+    let list = format!("<ol class=\"warnings\">{}</ol>", items.concat());
+    section("warnings", "Warnings, and what to do about them", "", &list)
 }
 
 /// Escapes text, and turns `this` into code.
@@ -185,21 +194,18 @@ fn in_code(text: &str) -> String {
     parts.collect()
 }
 
-/// With a capital, but for the names of variants, a full stop, and true apostrophes.
+/// With a capital, a full stop, and true apostrophes.
 fn sentence(text: &str) -> String {
     let text = &text.replace('\'', "’");
     let mut rest = text.trim_end_matches('.').chars();
     match rest.next() {
-        Some(first) if !text.starts_with("DA") => {
-            first.to_uppercase().collect::<String>() + rest.as_str() + "."
-        }
-        Some(_) => text.trim_end_matches('.').to_owned() + ".",
+        Some(first) => first.to_uppercase().collect::<String>() + rest.as_str() + ".",
         None => String::new(),
     }
 }
 
-fn constraints(subject: &Subject<'_>) -> String {
-    let rows: Vec<Vec<String>> = subject
+fn constraints(contents: &Contents<'_>) -> String {
+    let rows: Vec<Vec<String>> = contents
         .evaluation
         .constraints
         .iter()
@@ -222,11 +228,11 @@ fn constraints(subject: &Subject<'_>) -> String {
     section("constraints", "Constraints", lead, &table(&columns, &rows, None))
 }
 
-fn adversaries(subject: &Subject<'_>, figures: &[Figure]) -> String {
-    let variants = &subject.evaluation.variants;
+fn adversaries(contents: &Contents<'_>, figures: &[Figure]) -> String {
+    let variants = &contents.evaluation.variants;
     let row = |variant: &VariantResult| {
-        let bound = match variant.name.is_conservative() {
-            true => rounded_down(variant.lower_bound, subject.decimals),
+        let bound = match variant.variant.is_conservative() {
+            true => rounded_down(variant.lower_bound, contents.decimals),
             false => "none".into(),
         };
         let rounds = match (variant.converged, variant.rounds.len()) {
@@ -235,19 +241,19 @@ fn adversaries(subject: &Subject<'_>, figures: &[Figure]) -> String {
             (Some(false), rounds) => format!("{rounds}, not converged"),
         };
         vec![
-            variant.name.to_string(),
-            fixed(variant.estimate.mean, subject.decimals),
+            variant.variant.to_string(),
+            fixed(variant.estimate.mean, contents.decimals),
             bound,
             rounds,
             percent(variant.outside_data),
         ]
     };
     let mut rows: Vec<Vec<String>> = variants.iter().map(row).collect();
-    rows.extend(subject.evaluation.second_opinion.map(|opinion| {
-        let mean = fixed(opinion.mean, subject.decimals);
+    rows.extend(contents.evaluation.second_opinion.map(|opinion| {
+        let mean = fixed(opinion.mean, contents.decimals);
         vec!["second opinion".into(), mean, "none".into(), "–".into(), "–".into()]
     }));
-    let main = variants.iter().position(|variant| subject.decides(variant));
+    let main = variants.iter().position(|variant| contents.decides(variant));
     let columns = [
         ("Variant", TEXT),
         ("Mean return", NUMBER),
@@ -259,7 +265,7 @@ fn adversaries(subject: &Subject<'_>, figures: &[Figure]) -> String {
         "<div><h3>In numbers</h3>{}<p class=\"note\">“Outside data” is the share of steps that are \
          less certain than every calibration point. The second opinion is the return if the model \
          errs as it did on logged transitions like each step; a bound above it would be a \
-         doubt.</p></div>",
+         warning.</p></div>",
         table(&columns, &rows, main)
     );
     let training = figures.iter().find(|figure| figure.name == "training").map(picture);
@@ -271,13 +277,13 @@ fn adversaries(subject: &Subject<'_>, figures: &[Figure]) -> String {
     section("adversaries", "The adversaries", "", &content)
 }
 
-fn model(subject: &Subject<'_>, figures: &[Figure]) -> String {
+fn model(contents: &Contents<'_>, figures: &[Figure]) -> String {
     let pictures = pictures(figures, &["reliability", "uncertainty"], "wide");
-    section("model", "The model", "", &(pictures + &data::model(subject)))
+    section("model", "The model", "", &(pictures + &data::model(contents)))
 }
 
-fn assumptions(subject: &Subject<'_>) -> String {
-    let items: Vec<String> = words::assumptions(subject)
+fn assumptions(contents: &Contents<'_>) -> String {
+    let items: Vec<String> = words::assumptions(contents)
         .iter()
         .map(|assumption| format!("<li>{}</li>", escape(assumption)))
         .collect();
@@ -293,9 +299,9 @@ fn assumptions(subject: &Subject<'_>) -> String {
 /// Letters of a line of the command.
 const COMMAND_WIDTH: usize = 76;
 
-fn reproduce(subject: &Subject<'_>) -> String {
-    let evaluation = subject.evaluation;
-    let command = match &subject.options.command {
+fn reproduce(contents: &Contents<'_>) -> String {
+    let evaluation = contents.evaluation;
+    let command = match &contents.options.command {
         Some(command) => format!("<pre>{}</pre>", escape(&in_lines(command, COMMAND_WIDTH))),
         None => String::new(),
     };

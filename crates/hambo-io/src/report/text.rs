@@ -1,5 +1,7 @@
 //! Numbers and names as a page shows them.
 
+use hambo::Evaluation;
+
 /// Text that HTML and SVG take literally, in content and in quoted attributes. Control characters,
 /// which XML forbids even escaped, are left out.
 pub(super) fn escape(text: &str) -> String {
@@ -86,9 +88,32 @@ pub(super) fn fixed(value: f64, decimals: usize) -> String {
 
 /// The same, rounded towards minus infinity: no bound may grow by being printed.
 pub(super) fn rounded_down(value: f64, decimals: usize) -> String {
-    let factor = 10f64.powi(decimals as i32);
-    let floor = (value * factor).floor() / factor;
+    let floor = floor(value, decimals);
     fixed(if floor.is_finite() && value.abs() < 1e9 { floor } else { value }, decimals)
+}
+
+/// Most decimals that a number is rounded to; beyond, it is left as it is.
+const MOST_DECIMALS: usize = 12;
+
+/// A number rounded towards minus infinity: a bound must not look higher than it is.
+pub fn floor(value: f64, decimals: usize) -> f64 {
+    if decimals > MOST_DECIMALS {
+        return value;
+    }
+    let factor = 10f64.powi(decimals as i32);
+    (value * factor).floor() / factor
+}
+
+/// Decimals with which an evaluation's returns are shown: two digits of the smallest standard error,
+/// and more if the bound, rounded down, would otherwise seem to lie on the other side of the
+/// threshold.
+pub fn decimals(evaluation: &Evaluation, threshold: Option<f64>) -> usize {
+    let errors = evaluation.variants.iter().map(|variant| variant.estimate.std_error);
+    let least = decimals_for(errors);
+    let Some((bound, threshold)) = evaluation.lower_bound.zip(threshold) else { return least };
+    let keeps_side =
+        |decimals: &usize| (floor(bound, *decimals) >= threshold) == (bound >= threshold);
+    (least..=MOST_DECIMALS).find(keeps_side).unwrap_or(MOST_DECIMALS + 4)
 }
 
 /// A number of no particular kind, with three or four significant digits.

@@ -1,10 +1,9 @@
 //! What a report says in plain words.
 
-use hambo::{StateLimits, Variant};
+use hambo::{StateLimits, Variant, Verdict};
 
-use super::Subject;
+use super::contents::Contents;
 use super::text::{as_given, confidence, fixed, number, percent, rounded_down};
-use crate::verdict::Verdict;
 
 /// What a variant does, in three or four words.
 pub(super) fn of_variant(variant: Variant) -> &'static str {
@@ -19,19 +18,26 @@ pub(super) fn of_variant(variant: Variant) -> &'static str {
 }
 
 /// The verdict as one sentence.
-pub(super) fn of_verdict(subject: &Subject<'_>) -> String {
-    let evaluation = subject.evaluation;
-    let bound = evaluation.lower_bound.map(|bound| rounded_down(bound, subject.decimals));
-    let threshold = subject.options.threshold.map(as_given).unwrap_or_default();
+pub(super) fn of_verdict(contents: &Contents<'_>) -> String {
+    let evaluation = contents.evaluation;
+    let bound = evaluation.lower_bound.map(|bound| rounded_down(bound, contents.decimals));
+    let threshold = contents.options.threshold.map(as_given).unwrap_or_default();
     let steps = evaluation.horizon;
-    match (&subject.verdict, bound) {
+    match (&contents.verdict, bound) {
         (_, None) => "Only neutral variants ran. They estimate the return, but bound nothing: run \
                       at least one of CA, DA1 and DAinf."
             .into(),
-        (Verdict::Certified, Some(bound)) => format!(
+        (Verdict::Certified { weaker }, Some(bound)) => format!(
             "Over {steps} steps the policy’s expected return is at least {bound}, and so reaches \
-             the threshold of {threshold}{}.",
-            if evaluation.constraints.is_empty() { "" } else { "; every constraint holds" }
+             the threshold of {threshold}{}{}.",
+            if evaluation.constraints.is_empty() { "" } else { "; every constraint holds" },
+            match weaker.is_empty() {
+                true => String::new(),
+                false => format!(
+                    ". Weaker settings than the defaults were accepted for this: {}",
+                    weaker.join(", ")
+                ),
+            }
         ),
         (Verdict::NotCertified, Some(bound)) => {
             let unproven: Vec<&str> = evaluation
@@ -40,7 +46,7 @@ pub(super) fn of_verdict(subject: &Subject<'_>) -> String {
                 .filter(|c| !c.lower_bound.is_none_or(|bound| bound >= 0.0))
                 .map(|c| c.name.as_str())
                 .collect();
-            let reaches = evaluation.lower_bound >= subject.options.threshold;
+            let reaches = evaluation.lower_bound >= contents.options.threshold;
             match reaches {
                 true => format!(
                     "The return is at least {bound}, but the data does not prove that the policy \
@@ -53,10 +59,10 @@ pub(super) fn of_verdict(subject: &Subject<'_>) -> String {
                 ),
             }
         }
-        (Verdict::Inconclusive { doubts }, Some(bound)) => format!(
+        (Verdict::Inconclusive { warnings }, Some(bound)) => format!(
             "The bound of {bound} reaches the threshold of {threshold}, but {} it may be too high: \
-             see the doubts below.",
-            match doubts.len() {
+             see the warnings below.",
+            match warnings.len() {
                 0 => "not everything was bounded, and".to_owned(),
                 1 => "there is a reason why".to_owned(),
                 n => format!("there are {n} reasons why"),
@@ -68,21 +74,16 @@ pub(super) fn of_verdict(subject: &Subject<'_>) -> String {
     }
 }
 
-/// The library names settings within their section; in the file they have longer names.
-pub fn in_settings_file(help: &str) -> String {
-    help.replace("`adversary.", "`evaluation.adversary.").replace("`gp.", "`model.gp.")
-}
-
 /// What holds with which probability.
-pub(super) fn of_confidence(subject: &Subject<'_>) -> String {
-    let evaluation = subject.evaluation;
+pub(super) fn of_confidence(contents: &Contents<'_>) -> String {
+    let evaluation = contents.evaluation;
     let covers = evaluation.delta_covers.replace('\'', "’");
     format!("Confidence {}. It covers {covers}.", confidence(evaluation.delta))
 }
 
 /// Everything that is taken for granted, each with what would break it.
-pub(super) fn assumptions(subject: &Subject<'_>) -> Vec<String> {
-    let evaluation = subject.evaluation;
+pub(super) fn assumptions(contents: &Contents<'_>) -> Vec<String> {
+    let evaluation = contents.evaluation;
     let settings = &evaluation.settings;
     let mut said = vec![
         "The system behaves as it did when the data was logged: same machine, same environment, same \
@@ -120,7 +121,7 @@ pub(super) fn assumptions(subject: &Subject<'_>) -> Vec<String> {
             false => "Future episodes start as the task’s initial states say.".into(),
         });
     }
-    said.push(match subject.outputs.len() > evaluation.data_range.len() {
+    said.push(match contents.outputs.len() > evaluation.data_range.len() {
         true => {
             "The reward was learned from the data, with an uncertainty of its own; the ends of \
                  episodes are as the task states them."

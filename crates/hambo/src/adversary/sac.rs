@@ -9,8 +9,9 @@ use ndarray::{Array1, Array2, Axis};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
+use super::learner::{Learner, Scales, held, inputs};
 use super::replay::ReplayBatch;
-use super::{AdversarySettings, Learner, Scales, held, inputs};
+use super::settings::AdversarySettings;
 use crate::error::Result;
 use crate::hallucination::{Choice, ShiftAdversary};
 use crate::nn::{Adam, Device, Layout, Mlps, Tensor, array, softplus};

@@ -2,11 +2,14 @@
 
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
+use super::learner::{Learner, Scales, inputs};
 use super::replay::{Replay, ReplayBatch};
-use super::{AdversarySettings, Game, Learner, Round, Scales, Trained, inputs};
+use super::settings::AdversarySettings;
+use super::trained::{Round, Trained};
 use crate::bound::{Estimate, paired_difference};
 use crate::dataset::Standardizer;
 use crate::error::{Error, Result};
+use crate::game::Game;
 use crate::hallucination::Choice;
 use crate::progress::{Event, Observer, report};
 use crate::rng::{Seed, Stream};
@@ -86,7 +89,6 @@ impl Training<'_> {
         });
         let mut trained = Trained {
             adversary: learner.greedy(),
-            neutral: Estimate::of(neutral_returns),
             simple: most_harmful,
             rounds: Vec::new(),
             best_round: None,

@@ -3,15 +3,20 @@
 use blake3::Hasher;
 use serde::{Deserialize, Serialize};
 
-use super::Dataset;
+use super::{ColumnNames, Dataset};
 
 /// Tells datasets apart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataIdentity {
+    /// Transitions.
     pub rows: usize,
+    /// Episodes.
     pub episodes: usize,
+    /// Episodes that terminated.
     pub terminated_episodes: usize,
+    /// What the columns are called.
+    pub names: ColumnNames,
     /// BLAKE3 of all columns and of where and how episodes end, as 64 hexadecimal digits. The names of
     /// the columns and the file's format do not matter.
     pub fingerprint: String,
@@ -20,7 +25,7 @@ pub struct DataIdentity {
 /// Computes an identity from transitions as they come, for data that is never in memory as a whole.
 #[derive(Debug, Clone)]
 pub struct Identifier {
-    dims: [usize; 2],
+    names: ColumnNames,
     states: Hasher,
     actions: Hasher,
     rewards: Hasher,
@@ -32,9 +37,10 @@ pub struct Identifier {
 }
 
 impl Identifier {
-    pub fn new(state_dim: usize, action_dim: usize) -> Self {
+    /// Of data with these columns.
+    pub fn new(names: ColumnNames) -> Self {
         Self {
-            dims: [state_dim, action_dim],
+            names,
             states: Hasher::new(),
             actions: Hasher::new(),
             rewards: Hasher::new(),
@@ -69,9 +75,10 @@ impl Identifier {
         self.terminated_episodes += usize::from(terminated);
     }
 
+    /// What it was.
     pub fn finish(&self) -> DataIdentity {
         let mut all = Hasher::new();
-        for size in [self.dims[0], self.dims[1], self.rows] {
+        for size in [self.names.states.len(), self.names.actions.len(), self.rows] {
             all.update(&(size as u64).to_le_bytes());
         }
         for part in [&self.states, &self.actions, &self.rewards, &self.next_states, &self.ends] {
@@ -81,6 +88,7 @@ impl Identifier {
             rows: self.rows,
             episodes: self.episodes,
             terminated_episodes: self.terminated_episodes,
+            names: self.names.clone(),
             fingerprint: all.finalize().to_hex().to_string(),
         }
     }
@@ -98,8 +106,9 @@ fn add(hasher: &mut Hasher, values: &[f32]) {
 }
 
 impl Dataset {
+    /// Which data it is.
     pub fn identity(&self) -> DataIdentity {
-        let mut identifier = Identifier::new(self.state_dim, self.action_dim);
+        let mut identifier = Identifier::new(self.names_or_numbers());
         identifier.add_rows(&self.states, &self.actions, &self.rewards, &self.next_states);
         for episode in self.episodes() {
             identifier.end_episode(episode.rows.end, episode.terminated, episode.truncated);

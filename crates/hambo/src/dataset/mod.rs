@@ -7,9 +7,11 @@
 mod buffer;
 mod error;
 mod identity;
+mod names;
 mod split;
 mod standardize;
 mod summary;
+mod transitions;
 mod validate;
 
 use std::fmt;
@@ -21,9 +23,11 @@ use serde::{Deserialize, Serialize};
 pub use buffer::Buffer;
 pub use error::{Column, DatasetError, DatasetWarning, Quantity};
 pub use identity::{DataIdentity, Identifier};
+pub use names::ColumnNames;
 pub use split::Subset;
 pub use standardize::Standardizer;
 pub use summary::{Range as ValueRange, Summary};
+pub use transitions::Transitions;
 pub use validate::{Transition, check_transition};
 
 /// Validated transitions in episodes.
@@ -82,13 +86,6 @@ pub struct FlatColumns {
     pub truncated: Vec<bool>,
     /// Exclusive end row of each episode, increasing, the last one equal to the number of rows.
     pub episode_ends: Vec<usize>,
-}
-
-/// Names of the state and action columns.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ColumnNames {
-    pub states: Vec<String>,
-    pub actions: Vec<String>,
 }
 
 /// Rows gathered from a dataset.
@@ -152,8 +149,16 @@ impl Dataset {
         &self.episodes
     }
 
+    /// Names of the columns, if somebody has given them.
     pub fn names(&self) -> Option<&ColumnNames> {
         self.names.as_ref()
+    }
+
+    /// The names by which messages and expressions go: the columns' own, or
+    /// [`ColumnNames::numbered`].
+    pub fn names_or_numbers(&self) -> ColumnNames {
+        let numbered = || ColumnNames::numbered(self.state_dim, self.action_dim);
+        self.names.clone().unwrap_or_else(numbered)
     }
 
     /// Doubts found while checking.

@@ -3,11 +3,15 @@
 pub mod ensemble;
 pub mod gp;
 pub mod kernel;
-pub mod svgd;
+mod svgd;
+#[cfg(test)]
+mod svgd_tests;
 pub mod theory;
 
 use ndarray::{Array2, Array3, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
+
+pub use svgd::SteinKernel;
 
 use crate::error::{Error, Result};
 

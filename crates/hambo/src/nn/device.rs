@@ -1,6 +1,6 @@
 //! Where tensors live, and the way in and out.
 
-use burn::tensor::{Device as EngineDevice, Tensor, TensorData};
+use super::burn::tensor::{Device as EngineDevice, Tensor, TensorData};
 use ndarray::{Array, ArrayView2, Dim, Dimension};
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ impl Device {
     }
 
     /// Copies rows to the device.
-    pub fn tensor(self, rows: ArrayView2<'_, f32>) -> Tensor<2> {
+    pub(crate) fn tensor(self, rows: ArrayView2<'_, f32>) -> Tensor<2> {
         let shape = [rows.nrows(), rows.ncols()];
         let values: Vec<f32> = match rows.as_slice() {
             Some(values) => values.to_vec(),

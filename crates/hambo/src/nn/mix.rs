@@ -1,9 +1,10 @@
 //! Linear combinations of the rows of parameter matrices.
 
-use burn::backend::flex::FlexTensor;
-use burn::backend::tensor::FloatTensor;
-use burn::backend::{Backend, Dispatch, Flex, TensorMetadata, backend_extension};
-use burn::tensor::{Tensor, TensorData};
+use super::burn::backend::flex::FlexTensor;
+use super::burn::backend::tensor::FloatTensor;
+use super::burn::backend::{Backend, Dispatch, Flex, TensorMetadata, backend_extension};
+use super::burn::tensor::{Tensor, TensorData};
+use super::burn::{self};
 use ndarray::Array2;
 use rayon::prelude::*;
 

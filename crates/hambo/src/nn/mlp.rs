@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use burn::tensor::{Tensor, TensorData};
+use super::burn::tensor::{Tensor, TensorData};
 use ndarray::{Array3, ArrayView2};
 use rand::RngExt;
 use rand_distr::StandardNormal;
@@ -201,7 +201,7 @@ impl Mlps {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::activation::relu;
+    use crate::nn::burn::tensor::activation::relu;
     use ndarray::{Array2, Array3, s};
 
     use super::*;

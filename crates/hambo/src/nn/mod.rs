@@ -4,6 +4,7 @@
 //! losses are written on [`Tensor`] and differentiated by the engine.
 
 mod adam;
+mod burn;
 mod device;
 mod kernel;
 mod layout;

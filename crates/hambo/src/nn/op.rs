@@ -6,14 +6,15 @@
 
 use std::sync::Arc;
 
-use burn::backend::autodiff::checkpoint::base::Checkpointer;
-use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
-use burn::backend::flex::FlexTensor;
-use burn::backend::tensor::FloatTensor;
-use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
-use burn::tensor::{Tensor, TensorData};
+use super::burn::backend::autodiff::checkpoint::base::Checkpointer;
+use super::burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
+use super::burn::backend::autodiff::grads::Gradients;
+use super::burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use super::burn::backend::flex::FlexTensor;
+use super::burn::backend::tensor::FloatTensor;
+use super::burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
+use super::burn::tensor::{Tensor, TensorData};
+use super::burn::{self};
 
 use super::kernel::{self, Hidden, Wanted};
 use super::layout::Layout;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ndarray::{Array2, Axis};
 use rand::RngExt;
 
-use super::{check_finite, supplied};
+use super::ask::{check_finite, supplied};
 use crate::dataset::Dataset;
 use crate::error::{BoxError, Error, Result};
 use crate::rng::Stream;

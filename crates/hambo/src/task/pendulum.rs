@@ -16,6 +16,7 @@ use super::controllers::row_by_row;
 use super::{
     InitialStates, NoisyPolicy, Policy, Reward, Simulator, StateBounds, Task, UniformPolicy,
 };
+use crate::dataset::Transitions;
 use crate::error::{BoxError, Result};
 use crate::rng::Stream;
 
@@ -92,12 +93,8 @@ impl Simulator for Pendulum {
 }
 
 impl Reward for Pendulum {
-    fn reward(
-        &self,
-        states: ArrayView2<'_, f32>,
-        actions: ArrayView2<'_, f32>,
-        _next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array1<f32>, BoxError> {
+    fn reward(&self, transitions: &Transitions<'_>) -> Result<Array1<f32>, BoxError> {
+        let Transitions { states, actions, .. } = *transitions;
         let cost = |state: ndarray::ArrayView1<'_, f32>, action: ndarray::ArrayView1<'_, f32>| {
             let angle = state[1].atan2(state[0]);
             let torque = action[0].clamp(-MAX_TORQUE, MAX_TORQUE);

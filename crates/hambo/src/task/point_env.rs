@@ -12,6 +12,7 @@ use rand::RngExt;
 
 use super::controllers::row_by_row;
 use super::{InitialStates, Policy, Reward, Simulator, Task, UniformPolicy};
+use crate::dataset::Transitions;
 use crate::error::{BoxError, Result};
 use crate::rng::Stream;
 
@@ -61,12 +62,8 @@ impl Simulator for PointEnv {
 }
 
 impl Reward for PointEnv {
-    fn reward(
-        &self,
-        states: ArrayView2<'_, f32>,
-        _actions: ArrayView2<'_, f32>,
-        _next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array1<f32>, BoxError> {
+    fn reward(&self, transitions: &Transitions<'_>) -> Result<Array1<f32>, BoxError> {
+        let Transitions { states, .. } = *transitions;
         Ok(states.rows().into_iter().map(|state| -state[0].hypot(state[1])).collect())
     }
 }

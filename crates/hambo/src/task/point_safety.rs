@@ -11,6 +11,7 @@ use ndarray::{Array1, Array2, ArrayView2, array};
 
 use super::controllers::row_by_row;
 use super::{InitialStates, NoisyPolicy, Policy, Reward, Simulator, Task};
+use crate::dataset::Transitions;
 use crate::error::{BoxError, Result};
 use crate::rng::Stream;
 
@@ -56,12 +57,8 @@ impl Simulator for PointSafety {
 }
 
 impl Reward for PointSafety {
-    fn reward(
-        &self,
-        states: ArrayView2<'_, f32>,
-        _actions: ArrayView2<'_, f32>,
-        _next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array1<f32>, BoxError> {
+    fn reward(&self, transitions: &Transitions<'_>) -> Result<Array1<f32>, BoxError> {
+        let Transitions { states, .. } = *transitions;
         let reward = |state: ndarray::ArrayView1<'_, f32>| {
             let distance = (state[0] - GOAL[0]).hypot(state[1] - GOAL[1]);
             let danger = if is_dangerous([state[0], state[1]]) { DANGER_COST } else { 0.0 };

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hambo::dynamics::{MemberPrediction, Members};
 use hambo::rng::Stream;
-use hambo::{BoxError, Dynamics, Policy, Prediction, Result, Reward};
+use hambo::{BoxError, Dynamics, Policy, Prediction, Result, Reward, Transitions};
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, array};
 
 /// Members that predict `s' = s A_k + a B + drift_k`, with constant aleatoric std.
@@ -92,12 +92,8 @@ impl Policy for LinearPolicy {
 pub struct LinearReward(pub Array1<f32>);
 
 impl Reward for LinearReward {
-    fn reward(
-        &self,
-        states: ArrayView2<'_, f32>,
-        _actions: ArrayView2<'_, f32>,
-        _next_states: ArrayView2<'_, f32>,
-    ) -> Result<Array1<f32>, BoxError> {
+    fn reward(&self, transitions: &Transitions<'_>) -> Result<Array1<f32>, BoxError> {
+        let Transitions { states, .. } = *transitions;
         Ok(states.dot(&self.0))
     }
 }

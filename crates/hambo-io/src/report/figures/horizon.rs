@@ -1,20 +1,20 @@
 //! When and where the bound loses what it loses.
 
-use super::super::Subject;
+use super::super::contents::Contents;
 use super::super::plot::{Plot, range};
 use super::super::text::{decimals_for, fixed, shortened};
 use super::{Figure, MOST_PANELS, WIDTH, thinned};
 
 /// The bound as a function of the horizon.
-pub(super) fn bound(subject: &Subject<'_>) -> Option<Figure> {
-    let mut variants: Vec<_> = subject
+pub(super) fn bound(contents: &Contents<'_>) -> Option<Figure> {
+    let mut variants: Vec<_> = contents
         .evaluation
         .variants
         .iter()
         .filter(|variant| variant.evidence.over_horizon.len() > 1)
         .collect();
     // On top of the others.
-    variants.sort_by_key(|variant| subject.decides(variant));
+    variants.sort_by_key(|variant| contents.decides(variant));
     let lines: Vec<Vec<(f64, f64)>> = variants
         .iter()
         .map(|variant| {
@@ -23,7 +23,7 @@ pub(super) fn bound(subject: &Subject<'_>) -> Option<Figure> {
                 .over_horizon
                 .iter()
                 .map(|point| {
-                    let conservative = variant.name.is_conservative();
+                    let conservative = variant.variant.is_conservative();
                     let value = if conservative { point.lower_bound } else { point.estimate.mean };
                     (point.steps as f64, value)
                 })
@@ -33,21 +33,21 @@ pub(super) fn bound(subject: &Subject<'_>) -> Option<Figure> {
         .collect();
     let y = range(lines.iter().flatten().map(|&(_, y)| y), 0.04);
     let size = [WIDTH, 270.0];
-    let end = subject.evaluation.horizon as f64;
+    let end = contents.evaluation.horizon as f64;
     let mut plot = Plot::new(size, [32.0, 62.0, 44.0, 52.0], (0.0, end), y);
     plot.y_axis("lower bound on the return", 4);
     plot.level("axis", y.0);
     plot.x_axis("steps", 5);
     let mut labels = Vec::new();
     for (variant, line) in variants.iter().zip(&lines) {
-        let (class, text) = match (subject.decides(variant), variant.name.is_conservative()) {
+        let (class, text) = match (contents.decides(variant), variant.variant.is_conservative()) {
             (true, _) => ("accent", "strong accent-text"),
             (false, true) => ("soft", "label"),
             (false, false) => ("soft dashed", "label"),
         };
         plot.line(class, line.iter().copied());
         if let Some(&(_, last)) = line.last() {
-            labels.push((last, text, variant.name.to_string()));
+            labels.push((last, text, variant.variant.to_string()));
         }
     }
     plot.end_labels(&labels);
@@ -61,8 +61,8 @@ pub(super) fn bound(subject: &Subject<'_>) -> Option<Figure> {
 }
 
 /// In which steps the return is lost.
-pub(super) fn gap(subject: &Subject<'_>) -> Option<Figure> {
-    let (deciding, neutral) = (subject.deciding?, subject.neutral?);
+pub(super) fn gap(contents: &Contents<'_>) -> Option<Figure> {
+    let (deciding, neutral) = (contents.deciding?, contents.neutral?);
     let (with, without) = (deciding.evidence.reward_per_step(), neutral.evidence.reward_per_step());
     let lost: Vec<(f64, f64)> = with
         .iter()
@@ -75,7 +75,7 @@ pub(super) fn gap(subject: &Subject<'_>) -> Option<Figure> {
     }
     let size = [WIDTH, 230.0];
     let y = range(lost.iter().map(|&(_, lost)| lost).chain([0.0]), 0.05);
-    let end = subject.evaluation.horizon as f64;
+    let end = contents.evaluation.horizon as f64;
     let mut plot = Plot::new(size, [32.0, 12.0, 44.0, 52.0], (0.0, end), y);
     plot.y_axis("return lost per step", 4);
     plot.x_axis("steps", 5);
@@ -95,16 +95,16 @@ pub(super) fn gap(subject: &Subject<'_>) -> Option<Figure> {
         .map(|(point, _)| point.steps)
         .filter(|_| total > 0.0);
     // What is less than the last printed digit is not worth telling apart.
-    let together = match total.abs() < 0.5 * 10f64.powi(-(subject.decimals as i32)) {
+    let together = match total.abs() < 0.5 * 10f64.powi(-(contents.decimals as i32)) {
         true => "next to nothing".to_owned(),
         false => {
             let half = half.map(|steps| format!(". Half of it is lost by step {steps}"));
-            fixed(total, subject.decimals) + &half.unwrap_or_default()
+            fixed(total, contents.decimals) + &half.unwrap_or_default()
         }
     };
     let caption = format!(
         "Mean reward under {} minus that under {}, step by step: together {together}.",
-        neutral.name, deciding.name
+        neutral.variant, deciding.variant
     );
     let drawings = vec![plot.finish("Return lost to the adversary in each step")];
     Some(Figure { name: "gap", heading: "When return is lost", caption, drawings })
@@ -123,16 +123,16 @@ fn with_crossings(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
 }
 
 /// Which dimension the adversary hurts most through.
-pub(super) fn costs(subject: &Subject<'_>) -> Option<Figure> {
+pub(super) fn costs(contents: &Contents<'_>) -> Option<Figure> {
     const ROW: f64 = 24.0;
     const TOP: f64 = 24.0;
-    let variants = &subject.evaluation.variants;
+    let variants = &contents.evaluation.variants;
     let costs = variants.iter().find_map(|variant| variant.evidence.costs.as_ref())?;
-    let mut order: Vec<usize> = (0..costs.alone.len().min(subject.outputs.len())).collect();
+    let mut order: Vec<usize> = (0..costs.alone.len().min(contents.outputs.len())).collect();
     order.sort_by(|&a, &b| costs.alone[b].mean.total_cmp(&costs.alone[a].mean));
     let dropped = order.len().saturating_sub(MOST_PANELS);
     order.truncate(MOST_PANELS);
-    let named = order.iter().map(|&index| (subject.outputs[index].as_str(), costs.alone[index]));
+    let named = order.iter().map(|&index| (contents.outputs[index].as_str(), costs.alone[index]));
     let rows: Vec<_> = std::iter::once(("all together", costs.all)).chain(named).collect();
     let ends =
         |cost: &hambo::bound::Estimate| [cost.mean - cost.std_error, cost.mean + cost.std_error];
@@ -170,7 +170,7 @@ pub(super) fn costs(subject: &Subject<'_>) -> Option<Figure> {
     let caption = format!(
         "CA’s adversary against no shift at all, on the same {} episodes, ± one standard error. The \
          parts need not add up.{unclear}{rest}",
-        subject.evaluation.settings.cost_episodes
+        contents.evaluation.settings.cost_episodes
     );
     let drawings = vec![plot.finish("Return lost to the adversary through each dimension")];
     Some(Figure { name: "costs", heading: "Where return is lost", caption, drawings })

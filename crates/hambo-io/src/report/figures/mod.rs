@@ -6,7 +6,7 @@ mod standalone;
 mod training;
 mod variants;
 
-use super::Subject;
+use super::contents::Contents;
 use super::plot::Drawing;
 
 pub(super) const STYLE: &str = include_str!("../figure.css");
@@ -31,17 +31,17 @@ pub(super) struct Figure {
 }
 
 /// All figures for which there is evidence, in the report's order.
-pub(super) fn all(subject: &Subject<'_>) -> Vec<Figure> {
+pub(super) fn all(contents: &Contents<'_>) -> Vec<Figure> {
     let figures = [
-        variants::bounds(subject),
-        variants::returns(subject),
-        horizon::bound(subject),
-        horizon::gap(subject),
-        horizon::costs(subject),
-        training::rounds(subject),
-        panels::reliability(subject),
-        panels::episodes(subject),
-        panels::uncertainty(subject),
+        variants::bounds(contents),
+        variants::returns(contents),
+        horizon::bound(contents),
+        horizon::gap(contents),
+        horizon::costs(contents),
+        training::rounds(contents),
+        panels::reliability(contents),
+        panels::episodes(contents),
+        panels::uncertainty(contents),
     ];
     figures.into_iter().flatten().collect()
 }

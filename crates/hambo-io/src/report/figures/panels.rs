@@ -2,7 +2,7 @@
 
 use hambo::calibration::LEVELS;
 
-use super::super::Subject;
+use super::super::contents::Contents;
 use super::super::plot::{Plot, range};
 use super::super::text::{fixed, percent, shortened};
 use super::{Figure, PANEL, most_telling, thinned};
@@ -24,14 +24,14 @@ fn axes(plot: &mut Plot, floor: f64) {
 }
 
 /// Reliability of the predicted quantiles, before and after calibration.
-pub(super) fn reliability(subject: &Subject<'_>) -> Option<Figure> {
-    let calibration = &subject.evaluation.calibration;
+pub(super) fn reliability(contents: &Contents<'_>) -> Option<Figure> {
+    let calibration = &contents.evaluation.calibration;
     let (before, after) = (&calibration.frequencies_before, &calibration.frequencies_after);
     let curve = |calibrated: bool, output: usize| -> Vec<(f64, f64)> {
         let row = if calibrated { after.row(output) } else { before.row(output) };
         LEVELS.into_iter().zip(row.to_vec()).collect()
     };
-    let outputs = after.nrows().min(before.nrows()).min(subject.outputs.len());
+    let outputs = after.nrows().min(before.nrows()).min(contents.outputs.len());
     let scores: Vec<f64> = (0..outputs)
         .map(|output| {
             let points = curve(true, output);
@@ -41,7 +41,7 @@ pub(super) fn reliability(subject: &Subject<'_>) -> Option<Figure> {
     let (kept, rest) = most_telling(&scores, "the largest error");
     let mut drawings = Vec::new();
     for output in kept {
-        let name = &subject.outputs[output];
+        let name = &contents.outputs[output];
         let mut plot = panel(name, (0.0, 1.0), (0.0, 1.0));
         axes(&mut plot, 0.0);
         plot.line("axis dashed", [(0.0, 0.0), (1.0, 1.0)]);
@@ -64,9 +64,9 @@ pub(super) fn reliability(subject: &Subject<'_>) -> Option<Figure> {
 }
 
 /// The worst hallucinated episodes over the range of the data.
-pub(super) fn episodes(subject: &Subject<'_>) -> Option<Figure> {
-    let shown = subject.shown()?;
-    let evaluation = subject.evaluation;
+pub(super) fn episodes(contents: &Contents<'_>) -> Option<Figure> {
+    let shown = contents.shown()?;
+    let evaluation = contents.evaluation;
     let longest = shown.worst.iter().map(|episode| episode.states.len()).max()?;
     let excess = |dimension: usize| -> f64 {
         let [low, high] = evaluation.data_range[dimension];
@@ -79,7 +79,7 @@ pub(super) fn episodes(subject: &Subject<'_>) -> Option<Figure> {
     let (kept, rest) = most_telling(&scores, "the largest excursions");
     let mut drawings = Vec::new();
     for dimension in kept {
-        let name = &subject.outputs[dimension];
+        let name = &contents.outputs[dimension];
         let [low, high] = evaluation.data_range[dimension].map(f64::from);
         let value = |state: &Vec<f32>| state.get(dimension).map_or(f64::NAN, |&v| f64::from(v));
         let visited = shown.worst.iter().flat_map(|episode| &episode.states).map(value);
@@ -97,12 +97,12 @@ pub(super) fn episodes(subject: &Subject<'_>) -> Option<Figure> {
         drawings.push(plot.finish(format!("{name} in the worst hallucinated episodes")));
     }
     let totals: Vec<String> =
-        shown.worst.iter().map(|episode| fixed(episode.total, subject.decimals)).collect();
+        shown.worst.iter().map(|episode| fixed(episode.total, contents.decimals)).collect();
     let caption = format!(
         "The {} worst of a few hundred episodes under {} over the steps, the worst as a thick blue line (returns \
          {}). The shaded band is the range of the data.{rest}",
         shown.worst.len(),
-        shown.name,
+        shown.variant,
         totals.join(", ")
     );
     let heading = "What the adversary does";
@@ -110,9 +110,9 @@ pub(super) fn episodes(subject: &Subject<'_>) -> Option<Figure> {
 }
 
 /// The model's uncertainty in the course of the episodes.
-pub(super) fn uncertainty(subject: &Subject<'_>) -> Option<Figure> {
-    let shown = subject.shown()?;
-    let largest = &subject.evaluation.calibration.largest_epistemic_std;
+pub(super) fn uncertainty(contents: &Contents<'_>) -> Option<Figure> {
+    let shown = contents.shown()?;
+    let largest = &contents.evaluation.calibration.largest_epistemic_std;
     let curve = |variant: &hambo::VariantResult, output: usize| -> Vec<(f64, f64)> {
         let checked = f64::from(largest[output]);
         let relative = |std: Option<&f64>| match std {
@@ -129,14 +129,14 @@ pub(super) fn uncertainty(subject: &Subject<'_>) -> Option<Figure> {
     };
     let highest = |points: &[(f64, f64)]| range(points.iter().map(|&(_, y)| y), 0.0).1;
     let curves: Vec<_> =
-        (0..largest.len().min(subject.outputs.len())).map(|output| curve(shown, output)).collect();
+        (0..largest.len().min(contents.outputs.len())).map(|output| curve(shown, output)).collect();
     let scores: Vec<f64> = curves.iter().map(|curve| highest(curve)).collect();
     let (kept, rest) = most_telling(&scores, "the largest uncertainty");
-    let end = subject.evaluation.horizon as f64;
+    let end = contents.evaluation.horizon as f64;
     let mut drawings = Vec::new();
     for output in kept {
-        let name = &subject.outputs[output];
-        let neutral = subject.neutral.filter(|neutral| !std::ptr::eq(*neutral, shown));
+        let name = &contents.outputs[output];
+        let neutral = contents.neutral.filter(|neutral| !std::ptr::eq(*neutral, shown));
         let beside = neutral.map(|neutral| curve(neutral, output)).unwrap_or_default();
         if !curves[output].iter().any(|(_, y)| y.is_finite()) {
             continue;
@@ -149,9 +149,9 @@ pub(super) fn uncertainty(subject: &Subject<'_>) -> Option<Figure> {
         plot.line("accent", curves[output].iter().copied());
         drawings.push(plot.finish(format!("Uncertainty of {name} over the horizon")));
     }
-    let neutral = match subject.neutral {
+    let neutral = match contents.neutral {
         Some(neutral) if !std::ptr::eq(neutral, shown) => {
-            format!("; grey, dashed: under {}", neutral.name)
+            format!("; grey, dashed: under {}", neutral.variant)
         }
         _ => String::new(),
     };
@@ -159,9 +159,9 @@ pub(super) fn uncertainty(subject: &Subject<'_>) -> Option<Figure> {
         "Mean epistemic standard deviation over the steps, in units of the largest that calibration \
          saw: above the dotted line nothing was checked. Blue: under {}{neutral}. In {} of all steps \
          under {} some output lies above it.{rest}",
-        shown.name,
+        shown.variant,
         percent(shown.outside_data),
-        shown.name
+        shown.variant
     );
     let heading = "Where the model is unsure";
     (!drawings.is_empty()).then_some(Figure { name: "uncertainty", heading, caption, drawings })

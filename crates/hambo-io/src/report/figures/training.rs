@@ -1,15 +1,15 @@
 //! How the adversaries learned.
 
-use super::super::Subject;
+use super::super::contents::Contents;
 use super::super::plot::{Plot, range};
 use super::{Figure, WIDTH, thinned};
 
 /// What the adversaries cost after each round.
-pub(super) fn rounds(subject: &Subject<'_>) -> Option<Figure> {
+pub(super) fn rounds(contents: &Contents<'_>) -> Option<Figure> {
     let mut variants: Vec<_> =
-        subject.evaluation.variants.iter().filter(|variant| !variant.rounds.is_empty()).collect();
+        contents.evaluation.variants.iter().filter(|variant| !variant.rounds.is_empty()).collect();
     // On top of the others.
-    variants.sort_by_key(|variant| subject.decides(variant));
+    variants.sort_by_key(|variant| contents.decides(variant));
     let longest = variants.iter().map(|variant| variant.rounds.len()).max()?;
     let of_rounds = |variant: &hambo::VariantResult| -> Vec<(f64, f64, f64)> {
         let points: Vec<(f64, f64, f64)> = variant
@@ -30,7 +30,7 @@ pub(super) fn rounds(subject: &Subject<'_>) -> Option<Figure> {
     plot.level("axis", 0.0);
     let mut labels = Vec::new();
     for (variant, curve) in variants.iter().zip(&curves) {
-        let (tone, text) = match subject.decides(variant) {
+        let (tone, text) = match contents.decides(variant) {
             true => ("accent", "strong accent-text"),
             false => ("soft", "label"),
         };
@@ -42,15 +42,15 @@ pub(super) fn rounds(subject: &Subject<'_>) -> Option<Figure> {
             plot.dot(&format!("{tone}-fill"), [plot.x.at(x), plot.y.at(cost)], 2.5);
         }
         if let Some(&(_, last, _)) = curve.last() {
-            labels.push((last, text, variant.name.to_string()));
+            labels.push((last, text, variant.variant.to_string()));
         }
     }
     plot.end_labels(&labels);
     let said: Vec<String> = variants
         .iter()
         .map(|variant| match variant.converged {
-            Some(true) => format!("{} converged", variant.name),
-            _ => format!("{} had not converged", variant.name),
+            Some(true) => format!("{} converged", variant.variant),
+            _ => format!("{} had not converged", variant.variant),
         })
         .collect();
     let caption = format!(

@@ -2,7 +2,7 @@
 
 use hambo::VariantResult;
 
-use super::super::Subject;
+use super::super::contents::Contents;
 use super::super::plot::{Plot, range};
 use super::super::text::{as_given, fixed, rounded_down};
 use super::super::words;
@@ -12,19 +12,19 @@ const BOTTOM: f64 = 44.0;
 const LABELS: f64 = 154.0;
 
 /// The name of a row, and what it stands for.
-fn row_label(plot: &mut Plot, subject: &Subject<'_>, variant: &VariantResult, y: f64) {
-    let class = if subject.decides(variant) { "strong accent-text" } else { "strong" };
-    plot.text(class, [0.0, y - 2.0], "start", &variant.name.to_string());
-    plot.text("label", [0.0, y + 13.0], "start", words::of_variant(variant.name));
+fn row_label(plot: &mut Plot, contents: &Contents<'_>, variant: &VariantResult, y: f64) {
+    let class = if contents.decides(variant) { "strong accent-text" } else { "strong" };
+    plot.text(class, [0.0, y - 2.0], "start", &variant.variant.to_string());
+    plot.text("label", [0.0, y + 13.0], "start", words::of_variant(variant.variant));
 }
 
 /// Every variant's estimate and bound against the threshold.
-pub(super) fn bounds(subject: &Subject<'_>) -> Option<Figure> {
+pub(super) fn bounds(contents: &Contents<'_>) -> Option<Figure> {
     const ROW: f64 = 42.0;
     // A line for the column's heading, and one for the threshold's name.
     const TOP: f64 = 44.0;
-    let variants = &subject.evaluation.variants;
-    let threshold = subject.options.threshold;
+    let variants = &contents.evaluation.variants;
+    let threshold = contents.options.threshold;
     let numbers = variants.iter().flat_map(|variant| {
         let members = variant.members.iter().map(|member| member.mean);
         members.chain([variant.lower_bound, variant.estimate.mean])
@@ -41,10 +41,10 @@ pub(super) fn bounds(subject: &Subject<'_>) -> Option<Figure> {
     plot.text("label", [WIDTH, 12.0], "end", "lower bound");
     for (index, variant) in variants.iter().enumerate() {
         let y = TOP + ROW * (index as f64 + 0.5);
-        let conservative = variant.name.is_conservative();
-        let tone = if subject.decides(variant) { "accent" } else { "soft" };
+        let conservative = variant.variant.is_conservative();
+        let tone = if contents.decides(variant) { "accent" } else { "soft" };
         plot.segment("grid", [0.0, y - ROW / 2.0, WIDTH, y - ROW / 2.0]);
-        row_label(&mut plot, subject, variant, y);
+        row_label(&mut plot, contents, variant, y);
         for member in &variant.members {
             plot.dot("hollow", [plot.x.at(member.mean), y], 2.5);
         }
@@ -58,16 +58,16 @@ pub(super) fn bounds(subject: &Subject<'_>) -> Option<Figure> {
         }
         let (class, text) = match conservative {
             true if tone == "accent" => {
-                ("strong accent-text", rounded_down(variant.lower_bound, subject.decimals))
+                ("strong accent-text", rounded_down(variant.lower_bound, contents.decimals))
             }
-            true => ("value", rounded_down(variant.lower_bound, subject.decimals)),
+            true => ("value", rounded_down(variant.lower_bound, contents.decimals)),
             false => ("label", "no bound".into()),
         };
         plot.text(class, [WIDTH, y + 4.0], "end", &text);
     }
-    let title = match subject.evaluation.lower_bound {
+    let title = match contents.evaluation.lower_bound {
         Some(bound) => {
-            let bound = rounded_down(bound, subject.decimals);
+            let bound = rounded_down(bound, contents.decimals);
             format!("Estimates and lower bounds of every variant; the smallest bound is {bound}")
         }
         None => "Estimates of every variant".into(),
@@ -86,24 +86,24 @@ pub(super) fn bounds(subject: &Subject<'_>) -> Option<Figure> {
 }
 
 /// The distribution of hallucinated returns.
-pub(super) fn returns(subject: &Subject<'_>) -> Option<Figure> {
+pub(super) fn returns(contents: &Contents<'_>) -> Option<Figure> {
     const ROW: f64 = 52.0;
     const TOP: f64 = 22.0;
     const BINS: usize = 60;
     let with_returns = |variant: &&VariantResult| variant.evidence.return_quantiles.len() == 101;
-    let variants: Vec<_> = subject.evaluation.variants.iter().filter(with_returns).collect();
+    let variants: Vec<_> = contents.evaluation.variants.iter().filter(with_returns).collect();
     // The outermost percent on both sides may be far out, and would squeeze the rest.
     let ends = variants.iter().flat_map(|variant| {
         let quantiles = &variant.evidence.return_quantiles;
         [quantiles[1], quantiles[99]]
     });
     let within = range(ends, 0.12);
-    let x = range([within.0, within.1].into_iter().chain(subject.options.threshold), 0.0);
+    let x = range([within.0, within.1].into_iter().chain(contents.options.threshold), 0.0);
     let height = TOP + ROW * variants.len() as f64 + BOTTOM;
     let mut plot =
         Plot::new([WIDTH, height], [TOP, 12.0, BOTTOM, LABELS], x, (0.0, variants.len() as f64));
     plot.x_axis("return of an episode", 5);
-    if let Some(threshold) = subject.options.threshold {
+    if let Some(threshold) = contents.options.threshold {
         plot.vertical("threshold", threshold, &format!("threshold {}", as_given(threshold)));
     }
     let edges: Vec<f64> = (0..=BINS).map(|i| x.0 + (x.1 - x.0) * i as f64 / BINS as f64).collect();
@@ -120,8 +120,8 @@ pub(super) fn returns(subject: &Subject<'_>) -> Option<Figure> {
     let tallest = shares.iter().flatten().copied().fold(1e-9, f64::max);
     for (index, (variant, shares)) in variants.iter().zip(&shares).enumerate() {
         let y = TOP + ROW * (index as f64 + 1.0);
-        let accent = if subject.decides(variant) { "accent" } else { "soft" };
-        row_label(&mut plot, subject, variant, y - 18.0);
+        let accent = if contents.decides(variant) { "accent" } else { "soft" };
+        row_label(&mut plot, contents, variant, y - 18.0);
         let base = (variants.len() - index - 1) as f64;
         let outline: Vec<(f64, f64, f64)> = edges
             .windows(2)
@@ -135,14 +135,14 @@ pub(super) fn returns(subject: &Subject<'_>) -> Option<Figure> {
         plot.segment(&format!("{accent} thick"), [mean, y - 9.0, mean, y]);
     }
     let first = variants.first()?;
-    let worst = subject.shown().unwrap_or(first);
-    let below = match (subject.options.threshold, worst.evidence.return_quantiles.len()) {
+    let worst = contents.shown().unwrap_or(first);
+    let below = match (contents.options.threshold, worst.evidence.return_quantiles.len()) {
         (Some(threshold), 101) => {
             let share = 100.0 * share_below(&worst.evidence.return_quantiles, threshold);
             format!(
                 " Under {} about {}\u{202f}% of single episodes end below the threshold; the bound is \
                  on their mean.",
-                worst.name,
+                worst.variant,
                 fixed(share, 0)
             )
         }

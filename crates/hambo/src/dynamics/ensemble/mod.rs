@@ -49,7 +49,7 @@ pub struct EnsembleSettings {
     pub patience: usize,
     /// Share of the rows, in whole episodes, held out for stopping; in (0, 1).
     pub held_out: f64,
-    /// Learn the reward as one more output.
+    /// Learn the reward as one more output, for tasks that give none.
     pub learn_reward: bool,
     pub device: Device,
 }
@@ -68,7 +68,7 @@ impl Default for EnsembleSettings {
             evaluate_every: 100,
             patience: 20,
             held_out: 0.1,
-            learn_reward: false,
+            learn_reward: true,
             device: Device::Cpu,
         }
     }
@@ -120,7 +120,7 @@ pub struct Ensemble {
 
 /// How the fitting went.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FitReport {
+pub struct EnsembleReport {
     /// Steps taken.
     pub steps: usize,
     /// The step whose parameters were kept.
@@ -137,7 +137,7 @@ impl Ensemble {
         settings: &EnsembleSettings,
         seed: Seed,
         observer: &dyn Observer,
-    ) -> Result<(Self, FitReport)> {
+    ) -> Result<(Self, EnsembleReport)> {
         settings.validate()?;
         let (train, held_out) =
             data.split(settings.held_out, &mut seed.stream("fit: held-out split"))?;
@@ -171,7 +171,7 @@ impl Ensemble {
         }
         let (best_step, _, params) = best;
         model.networks.set_params(params);
-        Ok((model, FitReport { steps: step, best_step, held_out: history }))
+        Ok((model, EnsembleReport { steps: step, best_step, held_out: history }))
     }
 
     fn untrained(train: &Subset<'_>, settings: &EnsembleSettings, seed: Seed) -> Self {

@@ -44,7 +44,7 @@ pub struct GpSettings {
     pub norm_bound: Option<f64>,
     /// At least one.
     pub norm_factor: f64,
-    /// Learn the reward as one more output.
+    /// Learn the reward as one more output, for tasks that give none.
     pub learn_reward: bool,
 }
 
@@ -58,7 +58,7 @@ impl Default for GpSettings {
             deterministic: false,
             norm_bound: None,
             norm_factor: 2.0,
-            learn_reward: false,
+            learn_reward: true,
         }
     }
 }

@@ -1,0 +1,174 @@
+//! What `evaluate`, `certify` and `rank` have in common: a policy is loaded, evaluated on a model as
+//! far as its run has not done so, and what was found is written down.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use hambo::{Evaluation, Seed};
+use hambo_io::model::{Origin, SavedModel};
+use hambo_io::onnx::OnnxPolicy;
+use hambo_io::result::{FileNote, PolicyFile, ResultDocument};
+
+use crate::args::{BoundFlags, Settings};
+use crate::config::{self, Loaded};
+use crate::failure::{Failure, Result};
+use crate::progress::Progress;
+use crate::run::{Run, RunCheckpoints, RunRecord, SCHEMA};
+use crate::task::{self, Defined};
+
+/// The settings, with the flags of the bound applied.
+pub fn settings(settings: &Settings, bound: &BoundFlags) -> Result<Loaded> {
+    let mut loaded = Loaded::of(settings)?;
+    let config = &mut loaded.config;
+    config.task.horizon = bound.horizon.or(config.task.horizon);
+    config.evaluation.delta = bound.delta.unwrap_or(config.evaluation.delta);
+    if !bound.variants.is_empty() {
+        config.evaluation.variants = bound.variants.clone();
+    }
+    let variants = std::mem::take(&mut config.evaluation.variants);
+    for variant in variants {
+        if !config.evaluation.variants.contains(&variant) {
+            config.evaluation.variants.push(variant);
+        }
+    }
+    config.evaluation.accept_weaker.extend(bound.accept_weaker.iter().cloned());
+    config.evaluation.validate()?;
+    config.model.validate()?;
+    Ok(loaded)
+}
+
+/// A policy, with what its file tells before it is played.
+pub struct Candidate {
+    pub file: PolicyFile,
+    policy: OnnxPolicy,
+    pub notes: Vec<FileNote>,
+}
+
+impl Candidate {
+    /// For states and actions of these widths.
+    pub fn load(path: &Path, (state_dim, action_dim): (usize, usize)) -> Result<Self> {
+        let policy = OnnxPolicy::load(path, state_dim, action_dim)?;
+        let file = PolicyFile { file: path.display().to_string(), blake3: task::hash(path)? };
+        Ok(Self { file, policy, notes: Vec::new() })
+    }
+
+    /// Compares its actions with those in the logs of a model.
+    pub fn compare(&mut self, saved: &SavedModel) -> Result<()> {
+        let model = &saved.model;
+        let notes = self.policy.action_range_notes(&model.logged, &model.data.names)?;
+        self.notes = notes
+            .into_iter()
+            .map(|note| FileNote {
+                code: "action_range".into(),
+                message: note.to_string(),
+                help: note.help().into(),
+            })
+            .collect();
+        Ok(())
+    }
+}
+
+/// What a run is about.
+pub fn record(
+    policy: &Candidate,
+    basis: &str,
+    origin: &Origin,
+    defined: &Defined,
+    words: &[String],
+) -> RunRecord {
+    RunRecord {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").into(),
+        command: command(words),
+        begun: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        policy: policy.file.clone(),
+        source: origin.source.clone(),
+        basis: basis.into(),
+        files: defined.files.clone(),
+        threshold: None,
+        summary: origin.summary.clone(),
+    }
+}
+
+/// The call, as it can be typed again.
+fn command(words: &[String]) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=,:+@%".contains(c);
+    let quoted = words.iter().skip(1).filter(|word| *word != "--resume").map(|word| {
+        if !word.is_empty() && word.chars().all(plain) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    });
+    std::iter::once("hambo".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// Evaluates one policy, or goes on with its run; `prefix` tells several policies apart.
+pub fn assess(
+    saved: &SavedModel,
+    policy: &Candidate,
+    task: &hambo::Task,
+    loaded: &Loaded,
+    run: Option<&Run>,
+    progress: &Progress,
+    prefix: &str,
+) -> Result<Evaluation> {
+    if let Some(finished) = run.map(Run::result).transpose()?.flatten() {
+        return Ok(finished.evaluation);
+    }
+    let keeper = RunCheckpoints { run, progress, prefix: prefix.into() };
+    let (settings, seed) = (&loaded.config.evaluation, Seed(loaded.config.seed));
+    let found = saved.model.evaluate(&policy.policy, task, settings, seed, &keeper);
+    progress.end();
+    found.map_err(|error| resumable(error.into(), run.is_some()))
+}
+
+/// Says how to go on.
+pub fn resumable(failure: Failure, is_kept: bool) -> Failure {
+    match (&failure, is_kept) {
+        (Failure::Interrupted(_), true) => {
+            failure.with_advice("the same command with --resume goes on from here")
+        }
+        (Failure::Interrupted(_), false) => {
+            failure.with_advice("nothing was kept: with --out RUN it could be resumed")
+        }
+        _ => failure,
+    }
+}
+
+/// The result, as `--json` writes it and a run keeps it.
+pub fn document(
+    found: Evaluation,
+    policy: &Candidate,
+    threshold: Option<f64>,
+    loaded: &Loaded,
+) -> Result<ResultDocument> {
+    let broken = |error: toml::ser::Error| Failure::Internal(format!("the result: {error}"));
+    let settings = toml::Value::try_from(&loaded.config).map_err(broken)?;
+    Ok(ResultDocument {
+        policy: Some(policy.file.clone()),
+        notes: policy.notes.clone(),
+        config: Some(config::json(&settings)),
+        ..ResultDocument::of(found).with_threshold(threshold)
+    })
+}
+
+/// A document as text.
+pub fn to_json(document: &ResultDocument) -> Result<Vec<u8>> {
+    let broken = |error: serde_json::Error| Failure::Internal(format!("the result: {error}"));
+    let mut json = serde_json::to_vec_pretty(document).map_err(broken)?;
+    json.push(b'\n');
+    Ok(json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_can_be_typed_again() {
+        let words = ["/usr/bin/hambo", "evaluate", "my logs.csv", "--resume", "it's"];
+        let words = words.map(String::from);
+        assert_eq!(command(&words), r"hambo evaluate 'my logs.csv' 'it'\''s'");
+    }
+}

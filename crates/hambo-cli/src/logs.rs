@@ -1,0 +1,59 @@
+//! Logs that are read, and models that are fitted to them.
+
+use std::path::Path;
+
+use hambo::{Dataset, Model, Seed};
+use hambo_io::model::{Origin, SavedModel};
+use hambo_io::read;
+
+use crate::config::{Config, Loaded};
+use crate::failure::{Failure, Result};
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::screen::count;
+
+/// Reads a log, and tells what the reader had to decide.
+pub fn read(data: &Path, loaded: &Loaded, progress: &Progress) -> Result<Dataset> {
+    progress.begin("read");
+    let opened = read::open(data, &loaded.config.data)?;
+    progress.end();
+    interrupt::check("read")?;
+    let dataset = opened.dataset;
+    let (rows, episodes) = (count(dataset.rows()), count(dataset.episodes().len()));
+    let (name, format) = (data.display(), opened.format);
+    progress.note(&format!("{name}: {format}, {rows} transitions in {episodes} episodes"));
+    for note in &opened.notes {
+        progress.note(&format!("note: {note}; {}", note.help()));
+    }
+    for warning in dataset.warnings() {
+        progress.note(&format!("warning: {warning}"));
+    }
+    Ok(dataset)
+}
+
+/// Fits a model to logs that the user calls `from`.
+pub fn fit(
+    data: &Dataset,
+    from: &Path,
+    config: &Config,
+    progress: &Progress,
+) -> Result<SavedModel> {
+    progress.begin("fit");
+    let model = Model::fit(data, &config.model, Seed(config.seed), progress)?;
+    progress.end();
+    let origin = Origin::of(data, from, config.to_toml()?);
+    Ok(SavedModel { model, origin })
+}
+
+/// Loads a model that was saved.
+pub fn load(directory: &Path) -> Result<SavedModel> {
+    if !directory.is_dir() {
+        let what = if directory.exists() { "is not a directory" } else { "does not exist" };
+        let message = format!(
+            "{} {what}; give the directory that `hambo fit --out` has written",
+            directory.display()
+        );
+        return Err(Failure::input(message));
+    }
+    Ok(SavedModel::load(directory)?)
+}

@@ -1,0 +1,210 @@
+//! The parts of a task as a user writes them: expressions, ONNX files, built-in tasks, lists.
+
+mod bounds;
+mod starts;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hambo::dataset::ColumnNames;
+use hambo::task::{Simulator, pendulum, point_env, point_safety};
+use hambo::{InitialStates, Reward, StateBounds, Task, Termination};
+
+pub use bounds::{Bounds, ColumnReference, Limits, OwnBounds};
+pub use starts::Starts;
+
+use crate::expression::{Expression, ExpressionError};
+use crate::model::Origin;
+use crate::onnx::{OnnxError, OnnxReward, OnnxTermination};
+
+/// The names of the built-in tasks.
+pub const BUILT_IN: [&str; 3] = ["pendulum", "point_env", "point_safety"];
+
+/// Why a text is no part of a task on these columns.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TaskError {
+    /// An ONNX file cannot be used.
+    #[error(transparent)]
+    Onnx(#[from] OnnxError),
+
+    /// A text is no expression.
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
+
+    /// Limits that are none, for instance.
+    #[error(transparent)]
+    Task(#[from] hambo::Error),
+
+    /// A built-in task is asked for that does not exist.
+    #[error("there is no built-in task `{name}`; there are `{}`", BUILT_IN.join("`, `"))]
+    NoSuchTask {
+        /// What was asked for.
+        name: String,
+    },
+
+    /// A built-in task has other columns than the data.
+    #[error(
+        "`{name}` has {} state and {} action columns, the data has {} and {}; give an expression over \
+         your columns",
+        expected.0, expected.1, found.0, found.1
+    )]
+    OtherColumns {
+        /// The task's name.
+        name: String,
+        /// Its columns of state and action.
+        expected: (usize, usize),
+        /// The data's.
+        found: (usize, usize),
+    },
+
+    /// A built-in task does not say what was asked of it.
+    #[error("the built-in task `{name}` has no {part} of its own")]
+    NoPart {
+        /// The task's name.
+        name: String,
+        /// What it lacks.
+        part: &'static str,
+    },
+
+    /// A column that the data does not have.
+    #[error("there is no state column `{name}`; they are `{columns}`")]
+    NoColumn {
+        /// What was asked for.
+        name: String,
+        /// The columns that there are.
+        columns: String,
+    },
+
+    /// A list of another length than the state.
+    #[error("{what} has {found} numbers, the state has {expected} columns")]
+    Length {
+        /// Which list.
+        what: String,
+        /// Columns of the state.
+        expected: usize,
+        /// Its length.
+        found: usize,
+    },
+
+    /// Nothing says where episodes start.
+    #[error(
+        "the model does not know where its episodes started; fit it again, or give the initial states"
+    )]
+    UnknownStarts,
+
+    /// Initial states that cannot be used.
+    #[error("{0}")]
+    Starts(String),
+}
+
+/// A built-in task with its true dynamics, by name.
+pub fn built_in(name: &str, horizon: usize) -> Result<(Task, Arc<dyn Simulator>), TaskError> {
+    match name {
+        "pendulum" => Ok((pendulum::task(horizon), Arc::new(pendulum::Pendulum))),
+        "point_env" => Ok((point_env::task(horizon), Arc::new(point_env::PointEnv))),
+        "point_safety" => Ok((point_safety::task(horizon), Arc::new(point_safety::PointSafety))),
+        _ => Err(TaskError::NoSuchTask { name: name.into() }),
+    }
+}
+
+/// Whether a text names an ONNX file.
+fn is_onnx(text: &str) -> bool {
+    Path::new(text).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx"))
+}
+
+/// Reads parts of a task on data with these columns.
+#[derive(Debug)]
+pub struct TaskReader<'a> {
+    names: &'a ColumnNames,
+    base: &'a Path,
+    files: Vec<PathBuf>,
+}
+
+impl<'a> TaskReader<'a> {
+    /// Paths of files are relative to `base`.
+    pub fn new(names: &'a ColumnNames, base: &'a Path) -> Self {
+        Self { names, base, files: Vec::new() }
+    }
+
+    /// The files that were read so far.
+    pub fn into_files(self) -> Vec<PathBuf> {
+        self.files
+    }
+
+    /// An expression, an ONNX file or a built-in task.
+    pub fn reward(&mut self, text: &str) -> Result<Arc<dyn Reward>, TaskError> {
+        if BUILT_IN.contains(&text) {
+            let no_reward = || TaskError::NoPart { name: text.into(), part: "reward" };
+            return self.built_in(text)?.reward.ok_or_else(no_reward);
+        }
+        if is_onnx(text) {
+            let (path, (d_s, d_a)) = (self.file(text), self.dims());
+            return Ok(Arc::new(OnnxReward::load(path, d_s, d_a)?));
+        }
+        Ok(Arc::new(Expression::parse(text, self.names)?))
+    }
+
+    /// The same; none for a built-in task whose episodes last to the horizon.
+    pub fn termination(&mut self, text: &str) -> Result<Option<Arc<dyn Termination>>, TaskError> {
+        if BUILT_IN.contains(&text) {
+            return Ok(self.built_in(text)?.termination);
+        }
+        if is_onnx(text) {
+            let (path, (d_s, d_a)) = (self.file(text), self.dims());
+            return Ok(Some(Arc::new(OnnxTermination::load(path, d_s, d_a)?)));
+        }
+        Ok(Some(Arc::new(Expression::parse(text, self.names)?)))
+    }
+
+    /// Limits of one's own or a built-in task's.
+    pub fn bounds(&self, bounds: &Bounds) -> Result<StateBounds, TaskError> {
+        match bounds {
+            Bounds::Task(name) => {
+                let none = || TaskError::NoPart { name: name.clone(), part: "state bounds" };
+                self.built_in(name)?.state_bounds.ok_or_else(none)
+            }
+            Bounds::Own(own) => own.limits(&self.names.states),
+        }
+    }
+
+    /// Where episodes start, for a model of this origin.
+    pub fn starts(&mut self, starts: &Starts, origin: &Origin) -> Result<InitialStates, TaskError> {
+        match starts {
+            Starts::From(text) if text == "data" => match origin.starts.nrows() {
+                0 => Err(TaskError::UnknownStarts),
+                _ => Ok(InitialStates::Observed(origin.starts.clone())),
+            },
+            Starts::From(name) if BUILT_IN.contains(&name.as_str()) => {
+                Ok(self.built_in(name)?.initial_states)
+            }
+            Starts::From(file) => {
+                let path = self.file(file);
+                let states = starts::read(&path, &self.names.states).map_err(TaskError::Starts)?;
+                Ok(InitialStates::Observed(states))
+            }
+            Starts::List(list) => {
+                Ok(InitialStates::Fixed(starts::matrix(list, self.names.states.len())?))
+            }
+        }
+    }
+
+    fn dims(&self) -> (usize, usize) {
+        (self.names.states.len(), self.names.actions.len())
+    }
+
+    fn built_in(&self, name: &str) -> Result<Task, TaskError> {
+        let (task, simulator) = built_in(name, 1)?;
+        let (expected, found) = ((simulator.state_dim(), simulator.action_dim()), self.dims());
+        match expected == found {
+            true => Ok(task),
+            false => Err(TaskError::OtherColumns { name: name.into(), expected, found }),
+        }
+    }
+
+    fn file(&mut self, named: &str) -> PathBuf {
+        let path = self.base.join(named);
+        self.files.push(path.clone());
+        path
+    }
+}

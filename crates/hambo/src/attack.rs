@@ -1,0 +1,303 @@
+//! All variants against one objective: who does most harm, and what speaks against their bounds.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::adversary::{Trained, train_dqn, train_sac};
+use crate::bound::{Estimate, paired_difference};
+use crate::error::{BoxError, Error, Result};
+use crate::evaluation::{VariantResult, deciding};
+use crate::evidence::Costs;
+use crate::game::{Game, Played};
+use crate::hallucination::Choice;
+use crate::logs::{BorrowedErrors, Opinion};
+use crate::model::Model;
+use crate::progress::{Event, Observer, report};
+use crate::rng::Seed;
+use crate::rollout::{Step, Streams};
+use crate::settings::EvaluationSettings;
+use crate::variant::Variant;
+use crate::warning::Warning;
+use crate::watcher::Watcher;
+
+/// What one variant found, with all that later stages need of it. An [`Observer`] keeps it as JSON.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What the evaluation will say.
+    pub result: VariantResult,
+    /// Of the final rollouts, episode by episode.
+    pub returns: Vec<f64>,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// All variants against one objective.
+pub(crate) struct Attack<'a> {
+    /// `"return"`, or the name of a constraint.
+    pub(crate) objective: &'a str,
+    pub(crate) game: Game<'a>,
+    pub(crate) model: &'a Model,
+    pub(crate) errors: Option<&'a BorrowedErrors<'a>>,
+    pub(crate) settings: &'a EvaluationSettings,
+    /// The Monte Carlo limit's part of it.
+    pub(crate) delta: f64,
+    pub(crate) seed: Seed,
+    pub(crate) observer: &'a dyn Observer,
+}
+
+/// What an attack found.
+pub(crate) struct Attacked {
+    pub(crate) variants: Vec<VariantResult>,
+    pub(crate) second_opinion: Option<Estimate>,
+    pub(crate) warnings: Vec<Warning>,
+    /// Seconds per stage.
+    pub(crate) timings: BTreeMap<String, f64>,
+}
+
+impl Attack<'_> {
+    pub(crate) fn run(&self) -> Result<Attacked> {
+        let mut timings = BTreeMap::new();
+        let suitable = Variant::suitable(self.game.dynamics.members());
+        let asked = &self.settings.variants;
+        let mut findings = Vec::new();
+        for &variant in if asked.is_empty() { &suitable } else { asked } {
+            let finding = self.finding(variant)?;
+            timings.insert(format!("{}: {variant}", self.objective), finding.seconds);
+            findings.push(finding);
+        }
+        let mut warnings: Vec<Warning> =
+            findings.iter().flat_map(|finding| self.warnings_of(&finding.result)).collect();
+        warnings.extend(self.under_trained(&findings));
+        if let Some(finding) = findings.first() {
+            let observed = finding.result.estimate.independent;
+            if observed < self.settings.episodes.min(self.settings.thresholds.few_starts) {
+                warnings.push(Warning::FewStarts { observed });
+            }
+        }
+        let variants: Vec<VariantResult> =
+            findings.into_iter().map(|finding| finding.result).collect();
+        let start = Instant::now();
+        let opinion = self.second_opinion()?;
+        let seconds = start.elapsed().as_secs_f64();
+        timings.insert(format!("{}: second opinion", self.objective), seconds);
+        warnings.extend(opinion.iter().flat_map(|opinion| self.against(opinion, &variants)));
+        let second_opinion = opinion.map(|opinion| opinion.played.estimate());
+        Ok(Attacked { variants, second_opinion, warnings, timings })
+    }
+
+    /// On common random numbers an adversary that may change its mind should not do less harm.
+    fn under_trained(&self, findings: &[Finding]) -> Option<Warning> {
+        let returns = |variant: Variant| {
+            let of_variant = |finding: &&Finding| finding.result.variant == variant;
+            findings.iter().find(of_variant).map(|finding| &finding.returns)
+        };
+        let (per_step, committed) = (returns(Variant::Da1)?, returns(Variant::DaInf)?);
+        let Estimate { mean: difference, std_error, .. } = paired_difference(per_step, committed);
+        let objective = self.objective.into();
+        (difference > self.settings.thresholds.under_trained * std_error)
+            .then_some(Warning::UnderTrained { objective, difference, std_error })
+    }
+
+    /// The return with the model's errors on logged transitions.
+    fn second_opinion(&self) -> Result<Option<Opinion>> {
+        let streams = &mut Streams::new(self.seed, &format!("{}: second opinion", self.objective));
+        let on_step = |step: &Step<'_>| self.report("second opinion", step);
+        self.errors.map(|errors| errors.play(&self.game, streams, on_step)).transpose()
+    }
+
+    /// What the logs say against the bound.
+    fn against(&self, opinion: &Opinion, variants: &[VariantResult]) -> Vec<Warning> {
+        let objective = || self.objective.to_owned();
+        let mut warnings = Vec::new();
+        let estimate = opinion.played.estimate();
+        let margin = estimate.mean - estimate.lower_limit(self.delta);
+        let bound = deciding(variants).map(|variant| variant.lower_bound);
+        if let Some(bound) = bound.filter(|bound| estimate.mean + margin < *bound) {
+            warnings.push(Warning::SecondOpinion {
+                objective: objective(),
+                bound,
+                estimate: estimate.mean,
+                std_error: estimate.std_error,
+            });
+        }
+        let conservative = variants.iter().filter(|result| result.variant.is_conservative());
+        let hallucinated = conservative.map(|result| result.ended).fold(opinion.ended, f64::max);
+        let data = &self.model.data;
+        let logged = data.terminated_episodes as f64 / data.episodes.max(1) as f64;
+        let is_learned = self.game.task.reward.is_none();
+        let thresholds = &self.settings.thresholds;
+        if is_learned && hallucinated > thresholds.many_ends.max(thresholds.more_ends * logged) {
+            warnings.push(Warning::MoreEnds { objective: objective(), hallucinated, logged });
+        }
+        warnings
+    }
+
+    /// What the variant finds, or found before an interruption.
+    fn finding(&self, variant: Variant) -> Result<Finding> {
+        let part = format!("{}, {variant}", self.objective);
+        let failed = |source: BoxError| Error::Kept { part: part.clone(), source };
+        if let Some(kept) = self.observer.recall(&part).map_err(failed)? {
+            return serde_json::from_slice(&kept).map_err(|error| failed(error.into()));
+        }
+        let start = Instant::now();
+        let (result, played) = self.variant(variant)?;
+        let seconds = start.elapsed().as_secs_f64();
+        let finding = Finding { result, returns: played.returns, seconds };
+        let found = serde_json::to_vec(&finding).map_err(|error| failed(error.into()))?;
+        self.observer.keep(&part, &found).map_err(failed)?;
+        Ok(finding)
+    }
+
+    fn variant(&self, variant: Variant) -> Result<(VariantResult, Played)> {
+        match variant {
+            Variant::Ca => self.best_attempt(variant, |seed| {
+                let settings = &self.settings.adversary;
+                let trained = train_sac(&self.game, settings, seed, self.observer)?;
+                self.judge(variant, trained.choice(), Some(&trained))
+            }),
+            Variant::Da1 => self.best_attempt(variant, |seed| {
+                let settings = &self.settings.adversary;
+                let trained = train_dqn(&self.game, settings, seed, self.observer)?;
+                self.judge(variant, trained.choice(), Some(&trained))
+            }),
+            Variant::DaInf => self.committed(),
+            Variant::Ds => self.judge::<()>(variant, Choice::Distribution, None),
+            Variant::Ts1 => self.judge::<()>(variant, Choice::RandomMemberPerStep, None),
+            Variant::TsInf => self.judge::<()>(variant, Choice::RandomMember, None),
+        }
+    }
+
+    /// Trains several adversaries; the one that does most harm counts.
+    fn best_attempt(
+        &self,
+        variant: Variant,
+        attempt: impl Fn(Seed) -> Result<(VariantResult, Played)>,
+    ) -> Result<(VariantResult, Played)> {
+        let mut best: Option<(VariantResult, Played)> = None;
+        for index in 0..self.settings.attempts {
+            let seed = self.seed.child(&format!("{}: {variant}, attempt {index}", self.objective));
+            let found = attempt(seed)?;
+            if best.as_ref().is_none_or(|best| found.0.lower_bound < best.0.lower_bound) {
+                best = Some(found);
+            }
+        }
+        Ok(best.expect("at least one attempt is validated"))
+    }
+
+    /// The worst member for whole episodes. With more than twenty members the paper advises the
+    /// delta-quantile instead of the minimum.
+    fn committed(&self) -> Result<(VariantResult, Played)> {
+        let mut found = Vec::new();
+        for member in 0..self.game.dynamics.members() {
+            found.push(self.judge::<()>(Variant::DaInf, Choice::Member(member), None)?);
+        }
+        let estimates: Vec<Estimate> = found.iter().map(|(result, _)| result.estimate).collect();
+        found.sort_by(|a, b| a.0.lower_bound.total_cmp(&b.0.lower_bound));
+        let skipped = match found.len() {
+            0..=20 => 0,
+            members => (self.settings.delta * members as f64).floor() as usize,
+        };
+        let none = || Error::NoMembers { variant: "DAinf".into(), members: 0 };
+        let (result, played) = found.into_iter().nth(skipped).ok_or_else(none)?;
+        Ok((VariantResult { members: estimates, ..result }, played))
+    }
+
+    /// The estimate on fresh rollouts, the same for all variants.
+    fn judge<A>(
+        &self,
+        variant: Variant,
+        choice: Choice<'_>,
+        trained: Option<&Trained<A>>,
+    ) -> Result<(VariantResult, Played)> {
+        let mut streams = Streams::new(self.seed, &format!("{}: final", self.objective));
+        let starts = self.game.starts(self.settings.episodes, &mut streams)?;
+        let mut watcher = Watcher::new(self.model, self.delta, starts.observed.clone());
+        let played = self.game.play_from(starts, choice, &mut streams, |step| {
+            self.report("final rollouts", step)?;
+            watcher.watch(step)
+        })?;
+        let estimate = played.estimate();
+        if estimate.independent < 2 {
+            return Err(Error::TooFewStarts { observed: estimate.independent });
+        }
+        let outside_data = watcher.share_outside();
+        let at_limits = watcher.share_at_limits();
+        let foreign_actions = watcher.share_of_foreign_actions();
+        let ended = watcher.ended() as f64 / self.settings.episodes as f64;
+        let (worst, evidence) = watcher.finish(&played.returns, self.costs(choice)?);
+        let result = VariantResult {
+            variant,
+            estimate,
+            lower_bound: estimate.lower_limit(self.delta),
+            members: Vec::new(),
+            converged: trained.map(|trained| trained.converged),
+            rounds: trained.map(|trained| trained.rounds.clone()).unwrap_or_default(),
+            restarts_after_divergence: trained.map_or(0, |trained| trained.restarts),
+            outside_data,
+            at_limits,
+            foreign_actions,
+            ended,
+            worst,
+            evidence,
+        };
+        Ok((result, played))
+    }
+
+    /// Which output the adversary's harm comes from.
+    fn costs(&self, choice: Choice<'_>) -> Result<Option<Costs>> {
+        let episodes = self.settings.cost_episodes;
+        if episodes == 0 {
+            return Ok(None);
+        }
+        let streams = Streams::new(self.seed, &format!("{}: costs", self.objective));
+        let on_step = |step: &Step<'_>| self.report("costs", step);
+        Costs::measure(&self.game, choice, episodes, &streams, on_step)
+    }
+
+    fn report(&self, stage: &'static str, step: &Step<'_>) -> Result<()> {
+        report(self.observer, &Event { stage, step: step.time, of: step.horizon, metric: None })
+    }
+
+    /// What a variant's own rollouts and training say against its bound.
+    fn warnings_of(&self, result: &VariantResult) -> Vec<Warning> {
+        let (objective, variant) = (self.objective.to_string(), result.variant);
+        let thresholds = &self.settings.thresholds;
+        let mut warnings = Vec::new();
+        if result.converged == Some(false) {
+            let (objective, rounds) = (objective.clone(), result.rounds.len());
+            warnings.push(Warning::NotConverged { objective, variant, rounds });
+        }
+        if result.restarts_after_divergence > 0 {
+            let (objective, restarts) = (objective.clone(), result.restarts_after_divergence);
+            warnings.push(Warning::Diverged { objective, variant, restarts });
+        }
+        let excess = result.estimate.excess_failures(self.delta);
+        if excess > thresholds.skewed_returns * self.delta {
+            warnings.push(Warning::SkewedReturns {
+                objective: objective.clone(),
+                variant,
+                observed: result.estimate.independent,
+                skewness: result.estimate.skewness,
+                failures: self.delta + excess,
+            });
+        }
+        let most = thresholds.outside_data;
+        let objective = || objective.clone();
+        let share = result.outside_data;
+        if share > most {
+            warnings.push(Warning::OutsideData { objective: objective(), variant, share });
+        }
+        let share = result.foreign_actions;
+        if share > most {
+            warnings.push(Warning::ForeignActions { objective: objective(), variant, share });
+        }
+        let share = result.at_limits;
+        // Limits that the task declares are no doubt: no true state leaves them.
+        if share > most && self.game.task.state_bounds.is_none() {
+            warnings.push(Warning::AtLimits { objective: objective(), variant, share });
+        }
+        warnings
+    }
+}

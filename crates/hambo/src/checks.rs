@@ -1,0 +1,74 @@
+//! What speaks against every bound of a model, a task and these settings, whatever the policy does.
+
+use crate::dynamics::Confidence;
+use crate::error::Result;
+use crate::model::Model;
+use crate::settings::EvaluationSettings;
+use crate::task::Task;
+use crate::warning::Warning;
+
+/// Warnings that need no rollout.
+pub(crate) fn of_model(
+    model: &Model,
+    task: &Task,
+    settings: &EvaluationSettings,
+    confidence: Option<&Confidence>,
+) -> Result<Vec<Warning>> {
+    let (dynamics, thresholds) = (&*model.dynamics, &settings.thresholds);
+    let mut warnings = weaker_settings(settings, dynamics.members());
+    warnings.extend(confidence.into_iter().flat_map(of_proof));
+    if model.calibration.error_after > thresholds.weak_calibration {
+        warnings.push(Warning::WeakCalibration { error: model.calibration.error_after });
+    }
+    let terminated_episodes = model.data.terminated_episodes;
+    if task.termination.is_none() && terminated_episodes > 0 {
+        warnings.push(Warning::NoTermination { terminated_episodes });
+    }
+    // A learned reward does not matter beside a rule.
+    let used = if task.reward.is_some() { dynamics.state_dim() } else { dynamics.outputs() };
+    if let Some((output, autocorrelation)) = model.persistence.worst(used, thresholds.errors_matter)
+        && autocorrelation > thresholds.persistent_errors
+    {
+        let column = model.data.names.output(output).to_owned();
+        warnings.push(Warning::PersistentErrors { column, autocorrelation });
+    }
+    let contradictions = model.logged.contradictions(task, thresholds)?;
+    match settings.rules_differ {
+        true if !contradictions.is_empty() => warnings.push(Warning::WeakerSetting {
+            setting: "rules_differ".into(),
+            value: "true".into(),
+            default: "false".into(),
+            // To set it is to say so by name.
+            accepted: true,
+        }),
+        true => {}
+        false => warnings.extend(contradictions),
+    }
+    Ok(warnings)
+}
+
+fn weaker_settings(settings: &EvaluationSettings, members: usize) -> Vec<Warning> {
+    let is_accepted = |name: &str| settings.accept_weaker.iter().any(|accepted| accepted == name);
+    let weaker = settings.weaker(members).into_iter();
+    weaker
+        .map(|weaker| Warning::WeakerSetting {
+            accepted: is_accepted(weaker.name),
+            setting: weaker.name.into(),
+            value: weaker.value,
+            default: weaker.default,
+        })
+        .collect()
+}
+
+/// What a proof takes for granted and nobody has vouched for.
+fn of_proof(proven: &Confidence) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if proven.norm_is_estimated {
+        let largest = proven.norm_bound.iter().copied().fold(0.0, f64::max);
+        warnings.push(Warning::EstimatedNorm { largest });
+    }
+    if proven.hyperparameters_are_learned {
+        warnings.push(Warning::LearnedKernel);
+    }
+    warnings
+}

@@ -1,0 +1,92 @@
+//! A policy, a task and a model in somebody's hands, ready to be played.
+
+use ndarray::Array1;
+
+use crate::bound::Estimate;
+use crate::dynamics::Dynamics;
+use crate::error::Result;
+use crate::hallucination::{Choice, Hallucination};
+use crate::rollout::{self, Step, Streams};
+use crate::task::{Policy, Starts, StateBounds, Task};
+
+/// What an adversary plays in: a model, its confidence box, a policy and a task.
+#[derive(Clone, Copy)]
+pub struct Game<'a> {
+    pub dynamics: &'a dyn Dynamics,
+    /// β τ_j per output.
+    pub radius: &'a Array1<f32>,
+    /// Whether aleatoric noise is drawn.
+    pub noise: bool,
+    pub task: &'a Task,
+    pub bounds: Option<&'a StateBounds>,
+    pub policy: &'a dyn Policy,
+}
+
+impl std::fmt::Debug for Game<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Game")
+            .field("radius", self.radius)
+            .field("noise", &self.noise)
+            .field("task", self.task)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Game<'_> {
+    /// Plays `episodes` episodes with `choice` in control.
+    pub fn play(
+        &self,
+        choice: Choice<'_>,
+        episodes: usize,
+        streams: &mut Streams,
+        on_step: impl FnMut(&Step<'_>) -> Result<()>,
+    ) -> Result<Played> {
+        self.play_from(self.starts(episodes, streams)?, choice, streams, on_step)
+    }
+
+    /// Where `episodes` episodes start.
+    pub(crate) fn starts(&self, episodes: usize, streams: &mut Streams) -> Result<Starts> {
+        let d_s = self.dynamics.state_dim();
+        self.task.initial_states.draw(episodes, d_s, &mut streams.starts)
+    }
+
+    /// Plays one episode from each of the starts.
+    pub(crate) fn play_from(
+        &self,
+        starts: Starts,
+        choice: Choice<'_>,
+        streams: &mut Streams,
+        on_step: impl FnMut(&Step<'_>) -> Result<()>,
+    ) -> Result<Played> {
+        let mut transition =
+            Hallucination::new(self.dynamics, choice, self.radius.clone(), self.noise)?;
+        let returns = rollout::run(
+            &mut transition,
+            self.task,
+            self.bounds,
+            self.policy,
+            starts.states,
+            streams,
+            on_step,
+        )?;
+        Ok(Played { returns: returns.to_vec(), observed: starts.observed })
+    }
+}
+
+/// Returns of episodes.
+#[derive(Debug, Clone)]
+pub struct Played {
+    pub returns: Vec<f64>,
+    /// Which observed initial state each episode came from, if they are a finite sample.
+    pub observed: Option<Vec<usize>>,
+}
+
+impl Played {
+    /// Their mean, with an error that counts episodes from one observed start as one observation.
+    pub fn estimate(&self) -> Estimate {
+        match &self.observed {
+            Some(observed) => Estimate::clustered(&self.returns, observed),
+            None => Estimate::of(&self.returns),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Where states can be.
+
+use ndarray::{Array1, Array2};
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+
+/// What every state obeys: limits per column, and pairs of columns that are an angle's cosine and sine.
+///
+/// Whatever the true next state is, it obeys them, and moving it into them leaves it where it is; so an
+/// adversary that is confined to them can still choose the truth, and its return is still a bound.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "UncheckedBounds")]
+pub struct StateBounds {
+    low: Array1<f32>,
+    high: Array1<f32>,
+    angles: Vec<(usize, usize)>,
+}
+
+/// Bounds as they stand in a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UncheckedBounds {
+    low: Array1<f32>,
+    high: Array1<f32>,
+    angles: Vec<(usize, usize)>,
+}
+
+impl TryFrom<UncheckedBounds> for StateBounds {
+    type Error = Error;
+
+    fn try_from(from: UncheckedBounds) -> Result<Self> {
+        let bounds = Self::new(from.low, from.high)?;
+        from.angles.into_iter().try_fold(bounds, |bounds, (c, s)| bounds.with_angle(c, s))
+    }
+}
+
+impl StateBounds {
+    /// `low <= high` in every column; infinite limits are allowed, NaN is not.
+    pub fn new(low: Array1<f32>, high: Array1<f32>) -> Result<Self> {
+        let ordered = low.iter().zip(&high).all(|(low, high)| low <= high);
+        if low.len() != high.len() || !ordered {
+            let value = format!("{low} to {high}");
+            let expected = "equally many limits, low <= high in every column";
+            return Err(Error::Setting { name: "state_bounds", value, expected });
+        }
+        Ok(Self { low, high, angles: Vec::new() })
+    }
+
+    /// Says that two columns are the cosine and the sine of an angle.
+    pub fn with_angle(mut self, cosine: usize, sine: usize) -> Result<Self> {
+        let columns = self.low.len();
+        if cosine.max(sine) >= columns || cosine == sine {
+            let value = format!("{cosine} and {sine}");
+            let expected = "two different columns of the state";
+            return Err(Error::Setting { name: "angle", value, expected });
+        }
+        self.angles.push((cosine, sine));
+        Ok(self)
+    }
+
+    /// The range of a dataset's states and next states.
+    pub fn of_data(dataset: &Dataset) -> Self {
+        let mut low = Array1::from_elem(dataset.state_dim(), f32::INFINITY);
+        let mut high = Array1::from_elem(dataset.state_dim(), f32::NEG_INFINITY);
+        for row in dataset.states().rows().into_iter().chain(dataset.next_states().rows()) {
+            low.zip_mut_with(&row, |low, &value| *low = low.min(value));
+            high.zip_mut_with(&row, |high, &value| *high = high.max(value));
+        }
+        Self { low, high, angles: Vec::new() }
+    }
+
+    /// Widened on both sides by `share` of their width.
+    pub fn widened(&self, share: f32) -> Self {
+        let margin = (&self.high - &self.low) * share;
+        let angles = self.angles.clone();
+        Self { low: &self.low - &margin, high: &self.high + &margin, angles }
+    }
+
+    /// Smallest and largest value of every column.
+    pub fn columns(&self) -> Vec<[f32; 2]> {
+        self.low.iter().zip(&self.high).map(|(&low, &high)| [low, high]).collect()
+    }
+
+    pub fn low(&self) -> &Array1<f32> {
+        &self.low
+    }
+
+    pub fn high(&self) -> &Array1<f32> {
+        &self.high
+    }
+
+    /// Moves every state to the nearest one within the limits, and then onto the circles of its
+    /// angles. Returns how many were beyond a limit.
+    pub fn clamp(&self, states: &mut Array2<f32>) -> usize {
+        let mut moved = 0;
+        for mut row in states.rows_mut() {
+            let limits = self.low.iter().zip(&self.high);
+            let beyond = |(value, (low, high)): (&f32, (&f32, &f32))| value < low || value > high;
+            moved += usize::from(row.iter().zip(limits).any(beyond));
+            ndarray::Zip::from(&mut row)
+                .and(&self.low)
+                .and(&self.high)
+                .for_each(|value, &low, &high| *value = value.clamp(low, high));
+            for &(cosine, sine) in &self.angles {
+                let length = row[cosine].hypot(row[sine]);
+                // At the centre all directions are equally near.
+                let (x, y) = if length > 0.0 {
+                    (row[cosine] / length, row[sine] / length)
+                } else {
+                    (1.0, 0.0)
+                };
+                (row[cosine], row[sine]) = (x, y);
+            }
+        }
+        moved
+    }
+}
+
+/// Where hallucinated states may go.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StateLimits {
+    /// The limits that the task declares.
+    Task,
+    /// The range of the data, widened on both sides by this share of its width.
+    Data { widened: f32 },
+}

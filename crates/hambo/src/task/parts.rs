@@ -1,0 +1,42 @@
+//! What a user supplies: policy, reward and termination. A built-in task supplies its true dynamics.
+
+use ndarray::{Array1, Array2, ArrayView2};
+
+use crate::dataset::Transitions;
+use crate::error::BoxError;
+use crate::rng::Stream;
+
+/// Chooses actions. Randomness comes from the stream, so that a stochastic policy can be replayed.
+pub trait Policy: Send + Sync {
+    /// Actions `[batch, d_a]` for states `[batch, d_s]`.
+    fn act(&self, states: ArrayView2<'_, f32>, rng: &mut Stream) -> Result<Array2<f32>, BoxError>;
+}
+
+/// Known reward of a transition, one value per row.
+pub trait Reward: Send + Sync {
+    /// `[rows]`
+    fn reward(&self, transitions: &Transitions<'_>) -> Result<Array1<f32>, BoxError>;
+}
+
+/// Whether a transition ended the episode, one value per row.
+pub trait Termination: Send + Sync {
+    /// `[rows]`
+    fn terminated(&self, transitions: &Transitions<'_>) -> Result<Array1<bool>, BoxError>;
+}
+
+/// The true dynamics, known for the built-in tasks only.
+pub trait Simulator: Send + Sync {
+    /// Columns of a state.
+    fn state_dim(&self) -> usize;
+
+    /// Columns of an action.
+    fn action_dim(&self) -> usize;
+
+    /// Next states `[batch, d_s]`.
+    fn next_states(
+        &self,
+        states: ArrayView2<'_, f32>,
+        actions: ArrayView2<'_, f32>,
+        rng: &mut Stream,
+    ) -> Array2<f32>;
+}

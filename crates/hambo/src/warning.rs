@@ -1,0 +1,465 @@
+//! Reasons to doubt a bound, each with what to do about it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::variant::Variant;
+
+/// A reason to doubt a bound.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Warning {
+    /// The last rounds of an adversary's training still did more harm.
+    NotConverged {
+        /// `"return"`, or the name of a constraint.
+        objective: String,
+        /// Whose rollouts.
+        variant: Variant,
+        /// Rounds of training.
+        rounds: usize,
+    },
+    /// An adversary that may change its mind did less harm than one that may not.
+    UnderTrained {
+        /// `"return"`, or the name of a constraint.
+        objective: String,
+        difference: f64,
+        std_error: f64,
+    },
+    /// The policy goes where the model is less certain than it is on the data.
+    OutsideData {
+        /// `"return"`, or the name of a constraint.
+        objective: String,
+        /// Whose rollouts.
+        variant: Variant,
+        /// Share of the steps.
+        share: f64,
+    },
+    /// The model's uncertainty is not as large as its error.
+    WeakCalibration {
+        /// Calibration error.
+        error: f64,
+    },
+    /// Errors of the model that others like them follow: the state may lack something, or the model be
+    /// trained too little.
+    PersistentErrors {
+        /// The column of the state, or `reward`.
+        column: String,
+        /// Correlation of an error with the one in the step before.
+        autocorrelation: f64,
+    },
+    /// Rollouts with the errors that the model made on similar logged transitions fall below the bound.
+    SecondOpinion {
+        /// `"return"`, or the name of a constraint.
+        objective: String,
+        /// The bound, and the second opinion below it.
+        bound: f64,
+        estimate: f64,
+        std_error: f64,
+    },
+    /// Episodes end far more often than the logged ones did, and what an end costs is learned from those.
+    MoreEnds {
+        /// `"return"`, or the name of a constraint.
+        objective: String,
+        /// Shares of the episodes that terminate.
+        hallucinated: f64,
+        logged: f64,
+    },
+    /// The termination does not end the logged episodes where they ended.
+    TerminationContradictsLogs {
+        /// Logged ends at which the rule says that it goes on, of how many.
+        missed: usize,
+        terminal: usize,
+        /// Other logged steps at which the rule says that it ends, of how many.
+        invented: usize,
+        ongoing: usize,
+    },
+    /// The reward is not the logged one.
+    RewardContradictsLogs {
+        /// Mean absolute difference, and that of the logged reward from its own mean.
+        difference: f64,
+        varies: f64,
+        /// By how much the rule is higher on average.
+        higher: f64,
+    },
+    /// The policy does what nobody did in the data.
+    ForeignActions {
+        /// `"return"`, or the name of a constraint.
+        objective: String,
+        /// Whose rollouts.
+        variant: Variant,
+        /// Share of the steps.
+        share: f64,
+    },
+    /// Many states were moved into the data's range, so that harm beyond it is not seen.
+    AtLimits {
+        /// `"return"`, or the name of a constraint.
+        objective: String,
+        /// Whose rollouts.
+        variant: Variant,
+        /// Share of the steps.
+        share: f64,
+    },
+    /// Nobody said how large the functions' norms may be.
+    EstimatedNorm {
+        /// The largest of them.
+        largest: f64,
+    },
+    /// The data chose the kernel that the proof takes as given.
+    LearnedKernel,
+    /// Few initial states were observed.
+    FewStarts {
+        /// Independent observations.
+        observed: usize,
+    },
+    /// So few returns, some of them so low, that the Monte Carlo limit fails more often than it says.
+    SkewedReturns {
+        /// `"return"`, or the name of a constraint.
+        objective: String,
+        /// Whose rollouts.
+        variant: Variant,
+        /// Independent observations.
+        observed: usize,
+        /// Their skewness.
+        skewness: f64,
+        /// About how often it fails.
+        failures: f64,
+    },
+    /// Logged episodes terminated, but the task does not say when.
+    NoTermination {
+        /// How many.
+        terminated_episodes: usize,
+    },
+    /// An adversary's training diverged, and began again.
+    Diverged {
+        /// `"return"`, or the name of a constraint.
+        objective: String,
+        /// Whose rollouts.
+        variant: Variant,
+        /// How often.
+        restarts: usize,
+    },
+    /// A setting is weaker than its default: bounds are higher for it, or warnings rarer.
+    WeakerSetting {
+        /// Its name.
+        setting: String,
+        /// What it is set to.
+        value: String,
+        /// What it is by default.
+        default: String,
+        /// Whether the user has accepted that by name.
+        accepted: bool,
+    },
+}
+
+/// What a warning is about, as far as it is about one thing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct About<'a> {
+    /// `"return"`, or the name of a constraint.
+    pub objective: Option<&'a str>,
+    /// Whose rollouts showed it.
+    pub variant: Option<Variant>,
+    /// A column of the state, or `reward`.
+    pub column: Option<&'a str>,
+}
+
+impl Warning {
+    /// A short name for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotConverged { .. } => "not_converged",
+            Self::UnderTrained { .. } => "under_trained",
+            Self::OutsideData { .. } => "outside_data",
+            Self::WeakCalibration { .. } => "weak_calibration",
+            Self::PersistentErrors { .. } => "persistent_errors",
+            Self::SecondOpinion { .. } => "second_opinion",
+            Self::MoreEnds { .. } => "more_ends",
+            Self::TerminationContradictsLogs { .. } => "termination_contradicts_logs",
+            Self::RewardContradictsLogs { .. } => "reward_contradicts_logs",
+            Self::ForeignActions { .. } => "foreign_actions",
+            Self::AtLimits { .. } => "at_limits",
+            Self::EstimatedNorm { .. } => "estimated_norm",
+            Self::LearnedKernel => "learned_kernel",
+            Self::FewStarts { .. } => "few_starts",
+            Self::SkewedReturns { .. } => "skewed_returns",
+            Self::NoTermination { .. } => "no_termination",
+            Self::Diverged { .. } => "diverged",
+            Self::WeakerSetting { .. } => "weaker_setting",
+        }
+    }
+
+    /// What to try next.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::NotConverged { .. } => {
+                "let it train for more rounds; until then the bound may be too high"
+            }
+            Self::UnderTrained { .. } => {
+                "let it train for more rounds, and be more patient with it"
+            }
+            Self::OutsideData { .. } => {
+                "collect data where the policy goes, or shorten the horizon"
+            }
+            Self::WeakCalibration { .. } => {
+                "give more calibration data, or look for heavy-tailed errors"
+            }
+            Self::PersistentErrors { .. } => {
+                "add to the state whatever has a memory (earlier values, the hour), or train longer"
+            }
+            Self::SecondOpinion { .. } => {
+                "write a discontinuous reward as an expression, collect data where the policy goes, \
+                 or train the model longer"
+            }
+            Self::MoreEnds { .. } => "write the reward as an expression",
+            Self::TerminationContradictsLogs { .. } => {
+                "check its columns and units, and `next_` for the next state; if it differs on \
+                 purpose, say so"
+            }
+            Self::RewardContradictsLogs { .. } => {
+                "check its columns and units; if it differs on purpose, say so"
+            }
+            Self::ForeignActions { .. } => {
+                "check the units of the policy's actions; for choices, that it gives one of the \
+                 logged values, not a score"
+            }
+            Self::AtLimits { .. } => "give the task its state bounds, or shorten the horizon",
+            Self::EstimatedNorm { .. } => "give a bound on the norms if you know one",
+            Self::LearnedKernel => {
+                "fix the kernel if you know it; otherwise trust the calibration, not the proof"
+            }
+            Self::NoTermination { .. } => "give the task its termination; it is not learned",
+            Self::FewStarts { .. } | Self::SkewedReturns { .. } => {
+                "give a sampler of initial states, or logs with more episodes"
+            }
+            Self::Diverged { .. } => "lower the adversary's learning rate",
+            Self::WeakerSetting { .. } => {
+                "return to the default, or accept the weaker setting by its name"
+            }
+        }
+    }
+
+    /// The setting that the help is about, by its name in `hambo.toml`, if there is one.
+    pub fn setting(&self) -> Option<&'static str> {
+        match self {
+            Self::NotConverged { .. } | Self::UnderTrained { .. } => {
+                Some("evaluation.adversary.max_rounds")
+            }
+            Self::Diverged { .. } => Some("evaluation.adversary.learning_rate"),
+            Self::SecondOpinion { .. } => Some("model.ensemble.max_steps"),
+            Self::PersistentErrors { .. } => Some("evaluation.thresholds.persistent_errors"),
+            Self::WeakCalibration { .. } => Some("model.calibration_share"),
+            Self::OutsideData { .. } | Self::ForeignActions { .. } => {
+                Some("evaluation.thresholds.outside_data")
+            }
+            Self::AtLimits { .. } => Some("task.state_bounds"),
+            Self::MoreEnds { .. } => Some("task.reward"),
+            Self::NoTermination { .. } => Some("task.termination"),
+            Self::TerminationContradictsLogs { .. } | Self::RewardContradictsLogs { .. } => {
+                Some("evaluation.rules_differ")
+            }
+            Self::EstimatedNorm { .. } => Some("model.gp.norm_bound"),
+            Self::LearnedKernel => Some("model.gp.fixed"),
+            Self::FewStarts { .. } | Self::SkewedReturns { .. } => Some("task.initial_states"),
+            Self::WeakerSetting { .. } => Some("evaluation.accept_weaker"),
+        }
+    }
+
+    /// What it is about.
+    pub fn about(&self) -> About<'_> {
+        match self {
+            Self::NotConverged { objective, variant, .. }
+            | Self::OutsideData { objective, variant, .. }
+            | Self::ForeignActions { objective, variant, .. }
+            | Self::AtLimits { objective, variant, .. }
+            | Self::SkewedReturns { objective, variant, .. }
+            | Self::Diverged { objective, variant, .. } => {
+                About { objective: Some(objective), variant: Some(*variant), column: None }
+            }
+            Self::UnderTrained { objective, .. } => {
+                let variant = Some(Variant::Da1);
+                About { objective: Some(objective), variant, column: None }
+            }
+            Self::SecondOpinion { objective, .. } | Self::MoreEnds { objective, .. } => {
+                About { objective: Some(objective), ..About::default() }
+            }
+            Self::PersistentErrors { column, .. } => {
+                About { column: Some(column), ..About::default() }
+            }
+            Self::WeakCalibration { .. }
+            | Self::TerminationContradictsLogs { .. }
+            | Self::RewardContradictsLogs { .. }
+            | Self::EstimatedNorm { .. }
+            | Self::LearnedKernel
+            | Self::FewStarts { .. }
+            | Self::NoTermination { .. }
+            | Self::WeakerSetting { .. } => About::default(),
+        }
+    }
+
+    /// Whether the bound may be too high for it, so that the verdict cannot be CERTIFIED.
+    ///
+    /// | warning | disqualifies | because |
+    /// |---|---|---|
+    /// | `not_converged`, `under_trained` | yes | a stronger adversary would have found a lower bound |
+    /// | `outside_data` | yes, of conservative variants | no data says whether the model knows its error there |
+    /// | `weak_calibration` | yes | the box is not as wide as the model's error |
+    /// | `persistent_errors` | yes | true errors add up, where the model's cancel |
+    /// | `second_opinion` | yes | the model's own errors on the logs lead below the bound |
+    /// | `more_ends` | yes | the cost of terminating is learned from too few terminations |
+    /// | `termination_contradicts_logs`, `reward_contradicts_logs` | yes | the bound is on another task than the logged one |
+    /// | `foreign_actions`, `at_limits` | yes, of conservative variants | no data says what follows there |
+    /// | `no_termination` | yes | the bound is on episodes that go on where real ones end |
+    /// | `estimated_norm`, `learned_kernel` | no | the proof no longer applies, but the bound stands where an ensemble's stands: on calibration |
+    /// | `few_starts` | no | the limit is wider for it already |
+    /// | `skewed_returns` | yes, of conservative variants | the limit fails more often than δ says |
+    /// | `diverged` | no | training began again, and `not_converged` says whether it then converged |
+    /// | `weaker_setting` | unless it was accepted by name | the default would have found a lower bound, or a warning |
+    ///
+    /// Neutral variants bound nothing, so warnings about them do not matter to a bound.
+    pub fn disqualifies(&self) -> bool {
+        match self {
+            Self::NotConverged { variant, .. }
+            | Self::OutsideData { variant, .. }
+            | Self::ForeignActions { variant, .. }
+            | Self::AtLimits { variant, .. }
+            | Self::SkewedReturns { variant, .. } => variant.is_conservative(),
+            Self::UnderTrained { .. }
+            | Self::WeakCalibration { .. }
+            | Self::PersistentErrors { .. }
+            | Self::SecondOpinion { .. }
+            | Self::MoreEnds { .. }
+            | Self::TerminationContradictsLogs { .. }
+            | Self::RewardContradictsLogs { .. }
+            | Self::NoTermination { .. } => true,
+            Self::WeakerSetting { accepted, .. } => !accepted,
+            Self::EstimatedNorm { .. }
+            | Self::LearnedKernel
+            | Self::FewStarts { .. }
+            | Self::Diverged { .. } => false,
+        }
+    }
+}
+
+/// Warnings with their texts, so that readers of a file need not know them by heart.
+pub(crate) fn with_texts<S: Serializer>(
+    warnings: &[Warning],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct WithTexts<'a> {
+        #[serde(flatten)]
+        warning: &'a Warning,
+        message: String,
+        help: &'static str,
+        governed_by: Option<&'static str>,
+        disqualifies: bool,
+    }
+    serializer.collect_seq(warnings.iter().map(|warning| WithTexts {
+        warning,
+        message: warning.to_string(),
+        help: warning.help(),
+        governed_by: warning.setting(),
+        disqualifies: warning.disqualifies(),
+    }))
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotConverged { objective, variant, rounds } => write!(
+                f,
+                "{objective}, {variant}: the adversary still improved after {rounds} rounds"
+            ),
+            Self::UnderTrained { objective, difference, std_error } => write!(
+                f,
+                "{objective}: DA1 lies above DAinf by {difference:.3} ± {std_error:.3}, \
+                 so its adversary is under-trained"
+            ),
+            Self::OutsideData { objective, variant, share } => write!(
+                f,
+                "{objective}, {variant}: {:.0} % of the steps are less certain than any \
+                 calibration point, where calibration says nothing",
+                100.0 * share
+            ),
+            Self::WeakCalibration { error } => {
+                write!(f, "the calibration error is {error:.4} even with the best temperatures")
+            }
+            Self::PersistentErrors { column, autocorrelation } => write!(
+                f,
+                "the model's errors in `{column}` follow each other (correlation \
+                 {autocorrelation:.2}), but it takes them for fresh noise: the state leaves out \
+                 something that matters, or the model is not trained enough"
+            ),
+            Self::SecondOpinion { objective, bound, estimate, std_error } => write!(
+                f,
+                "{objective}: with the errors that the model made on similar logged transitions it is \
+                 {estimate:.3} ± {std_error:.3}, below the bound of {bound:.3}"
+            ),
+            Self::MoreEnds { objective, hallucinated, logged } => write!(
+                f,
+                "{objective}: {:.0} % of the episodes end before the horizon, of the logged ones \
+                 {:.1} %: too few to learn what an end costs",
+                100.0 * hallucinated,
+                100.0 * logged
+            ),
+            Self::TerminationContradictsLogs { missed, terminal, invented, ongoing } => write!(
+                f,
+                "the termination contradicts the logs: it goes on at {missed} of {terminal} logged \
+                 ends, and ends at {invented} of {ongoing} other steps"
+            ),
+            Self::RewardContradictsLogs { difference, varies, higher } => {
+                let direction = if *higher > 0.0 { "higher" } else { "lower" };
+                write!(
+                    f,
+                    "the reward contradicts the logs: it differs by {difference:.4} on average, where \
+                     the logged one varies by {varies:.4}, and is {direction} by {:.4}",
+                    higher.abs()
+                )
+            }
+            Self::ForeignActions { objective, variant, share } => write!(
+                f,
+                "{objective}, {variant}: in {:.0} % of the steps the policy's action is like none in \
+                 the data",
+                100.0 * share
+            ),
+            Self::AtLimits { objective, variant, share } => write!(
+                f,
+                "{objective}, {variant}: in {:.0} % of the steps the state left the data's range and \
+                 was moved back",
+                100.0 * share
+            ),
+            Self::EstimatedNorm { largest } => write!(
+                f,
+                "the norms that the guarantee assumes were estimated from the model itself \
+                 (the largest is {largest:.1})"
+            ),
+            Self::LearnedKernel => f.write_str(
+                "the kernel's hyper-parameters were learned from the data, which the guarantee \
+                 does not allow for",
+            ),
+            Self::FewStarts { observed } => {
+                write!(f, "the Monte Carlo error rests on only {observed} observed initial states")
+            }
+            Self::SkewedReturns { objective, variant, observed, skewness, failures } => write!(
+                f,
+                "{objective}, {variant}: {observed} independent returns with a skewness of {skewness:.1} \
+                 are too few for the Monte Carlo limit, which fails in about {:.0} % of such cases",
+                100.0 * failures
+            ),
+            Self::NoTermination { terminated_episodes } => write!(
+                f,
+                "{terminated_episodes} logged episodes terminated, but the task has no termination: \
+                 hallucinated episodes go on to the horizon"
+            ),
+            Self::WeakerSetting { setting, value, default, accepted } => {
+                let accepted = if *accepted { ", which was accepted" } else { "" };
+                write!(f, "`{setting}` is {value}, weaker than the default {default}{accepted}")
+            }
+            Self::Diverged { objective, variant, restarts } => write!(
+                f,
+                "{objective}, {variant}: training diverged {restarts} times and began again \
+                 with a smaller step"
+            ),
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The verdict, and what each kind of warning means for it.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{LinearModel, policy, reward};
+use hambo::calibration::{Calibration, TemperatureKind};
+use hambo::dataset::{ColumnNames, DataIdentity};
+use hambo::dynamics::ensemble::EnsembleReport;
+use hambo::{
+    ConstraintResult, Evaluation, EvaluationSettings, FitReport, InitialStates, LoggedSample,
+    Model, Persistence, Seed, Silent, StateBounds, Task, Variant, Verdict, Warning,
+};
+use ndarray::{Array2, array};
+
+/// An evaluation by the worst member of a linear model, with these settings.
+fn evaluate(settings: EvaluationSettings) -> Evaluation {
+    let residuals = Array2::zeros((10, 2));
+    let calibration =
+        Calibration::of_residuals(residuals.view(), TemperatureKind::PerOutput).unwrap();
+    let model = Model {
+        dynamics: Arc::new(LinearModel::three_members(0.2)),
+        calibration: Calibration {
+            error_after: 0.0,
+            largest_epistemic_std: array![1e3, 1e3],
+            ..calibration
+        },
+        data_range: StateBounds::new(array![-1e3, -1e3], array![1e3, 1e3]).unwrap(),
+        range_widening: 0.5,
+        data: DataIdentity {
+            rows: 0,
+            episodes: 0,
+            terminated_episodes: 0,
+            names: ColumnNames::numbered(2, 1),
+            fingerprint: String::new(),
+        },
+        persistence: Persistence::default(),
+        logged: LoggedSample::none(2, 1),
+        report: FitReport::Ensemble(EnsembleReport {
+            steps: 0,
+            best_step: 0,
+            held_out: Vec::new(),
+        }),
+    };
+    let task = Task::new(InitialStates::Fixed(array![[1.0, -2.0]]), reward(), 5);
+    let settings = EvaluationSettings { variants: vec![Variant::DaInf], episodes: 50, ..settings };
+    model.evaluate(&policy(), &task, &settings, Seed(0), &Silent).unwrap()
+}
+
+fn bounded(lower_bound: Option<f64>, warnings: Vec<Warning>) -> Evaluation {
+    Evaluation { lower_bound, warnings, ..evaluate(EvaluationSettings::default()) }
+}
+
+fn certified() -> Verdict {
+    Verdict::Certified { weaker: Vec::new() }
+}
+
+fn not_converged(variant: Variant) -> Warning {
+    Warning::NotConverged { objective: "return".into(), variant, rounds: 3 }
+}
+
+#[test]
+fn the_verdict_compares_the_bound_with_the_threshold() {
+    let verdict = |bound, threshold| Verdict::of(&bounded(bound, Vec::new()), threshold);
+    assert_eq!(verdict(Some(5.0), Some(5.0)), certified());
+    assert_eq!(verdict(Some(4.9), Some(5.0)), Verdict::NotCertified);
+    assert_eq!(verdict(Some(5.0), None), Verdict::NoThreshold);
+    assert_eq!(verdict(Some(5.0), Some(f64::NAN)), Verdict::NotCertified);
+    assert_eq!(verdict(Some(f64::NAN), Some(5.0)), Verdict::NotCertified);
+    assert_eq!(verdict(None, Some(5.0)), Verdict::Inconclusive { warnings: Vec::new() });
+}
+
+#[test]
+fn a_warning_matters_only_to_a_bound_that_is_high_enough() {
+    let warnings = vec![not_converged(Variant::Ca)];
+    let verdict = |bound| Verdict::of(&bounded(Some(bound), warnings.clone()), Some(5.0));
+    assert_eq!(verdict(6.0), Verdict::Inconclusive { warnings: warnings.clone() });
+    assert_eq!(verdict(4.0), Verdict::NotCertified);
+}
+
+#[test]
+fn a_constraint_that_is_not_proven_stops_a_certificate() {
+    let mut evaluation = bounded(Some(10.0), Vec::new());
+    for (lower_bound, expected) in [
+        (Some(0.0), certified()),
+        (Some(-0.1), Verdict::NotCertified),
+        (None, Verdict::Inconclusive { warnings: Vec::new() }),
+    ] {
+        evaluation.constraints = vec![ConstraintResult {
+            name: "slow".into(),
+            lower_bound,
+            deciding: None,
+            variants: Vec::new(),
+            second_opinion: None,
+        }];
+        assert_eq!(Verdict::of(&evaluation, Some(5.0)), expected);
+    }
+}
+
+/// Which kind a warning is. A new kind does not compile here before somebody has said below what it
+/// means for a verdict.
+fn kind(warning: &Warning) -> usize {
+    match warning {
+        Warning::NotConverged { .. } => 0,
+        Warning::UnderTrained { .. } => 1,
+        Warning::OutsideData { .. } => 2,
+        Warning::WeakCalibration { .. } => 3,
+        Warning::PersistentErrors { .. } => 4,
+        Warning::SecondOpinion { .. } => 5,
+        Warning::MoreEnds { .. } => 6,
+        Warning::TerminationContradictsLogs { .. } => 7,
+        Warning::RewardContradictsLogs { .. } => 8,
+        Warning::ForeignActions { .. } => 9,
+        Warning::AtLimits { .. } => 10,
+        Warning::EstimatedNorm { .. } => 11,
+        Warning::LearnedKernel => 12,
+        Warning::FewStarts { .. } => 13,
+        Warning::SkewedReturns { .. } => 14,
+        Warning::NoTermination { .. } => 15,
+        Warning::Diverged { .. } => 16,
+        Warning::WeakerSetting { .. } => 17,
+    }
+}
+
+const KINDS: usize = 18;
+
+/// Every kind, of a variant where it has one, and whether it stops a certificate.
+fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
+    let objective = || "return".to_owned();
+    let bounds = variant.is_conservative();
+    let skewed = Warning::SkewedReturns {
+        objective: objective(),
+        variant,
+        observed: 5,
+        skewness: -3.0,
+        failures: 0.2,
+    };
+    let second_opinion = Warning::SecondOpinion {
+        objective: objective(),
+        bound: 3.0,
+        estimate: 1.0,
+        std_error: 0.1,
+    };
+    let weaker = |accepted| Warning::WeakerSetting {
+        setting: "beta".into(),
+        value: "0.5".into(),
+        default: "1".into(),
+        accepted,
+    };
+    vec![
+        (not_converged(variant), bounds),
+        (Warning::UnderTrained { objective: objective(), difference: 1.0, std_error: 0.1 }, true),
+        (Warning::OutsideData { objective: objective(), variant, share: 0.5 }, bounds),
+        (Warning::WeakCalibration { error: 0.1 }, true),
+        (Warning::PersistentErrors { column: "speed".into(), autocorrelation: 0.9 }, true),
+        (second_opinion, true),
+        (Warning::MoreEnds { objective: objective(), hallucinated: 0.5, logged: 0.0 }, true),
+        (
+            Warning::TerminationContradictsLogs { missed: 3, terminal: 4, invented: 5, ongoing: 6 },
+            true,
+        ),
+        (Warning::RewardContradictsLogs { difference: 1.0, varies: 1.0, higher: -1.0 }, true),
+        (Warning::ForeignActions { objective: objective(), variant, share: 0.5 }, bounds),
+        (Warning::AtLimits { objective: objective(), variant, share: 0.5 }, bounds),
+        (Warning::EstimatedNorm { largest: 3.0 }, false),
+        (Warning::LearnedKernel, false),
+        (Warning::FewStarts { observed: 4 }, false),
+        (skewed, bounds),
+        (Warning::NoTermination { terminated_episodes: 3 }, true),
+        (Warning::Diverged { objective: objective(), variant, restarts: 1 }, false),
+        (weaker(false), true),
+        (weaker(true), false),
+    ]
+}
+
+#[test]
+fn every_kind_of_warning_has_its_say_about_a_certificate() {
+    for variant in [Variant::Ca, Variant::Ds] {
+        let cases = every_kind(variant);
+        for index in 0..KINDS {
+            assert!(cases.iter().any(|(warning, _)| kind(warning) == index), "kind {index}");
+        }
+        for (warning, stops) in cases {
+            let verdict = Verdict::of(&bounded(Some(6.0), vec![warning.clone()]), Some(5.0));
+            let found = matches!(verdict, Verdict::Inconclusive { .. });
+            assert_eq!(found, stops, "{}: {verdict:?}", warning.code());
+        }
+    }
+}
+
+#[test]
+fn every_warning_says_what_it_is_what_to_do_and_what_it_is_called_in_a_file() {
+    for (warning, _) in every_kind(Variant::Ca) {
+        let (message, help) = (warning.to_string(), warning.help());
+        assert!(message.len() > 20 && help.len() > 20, "{message}; {help}");
+        assert!(!message.ends_with('.') && !help.ends_with('.'), "{message}; {help}");
+        let json = serde_json::to_value(&warning).unwrap();
+        assert_eq!(json["code"], warning.code());
+        let evaluation = bounded(Some(0.0), vec![warning.clone()]);
+        let json = serde_json::to_value(&evaluation).unwrap();
+        let written = &json["warnings"][0];
+        assert_eq!(written["message"], message);
+        assert_eq!(written["disqualifies"], warning.disqualifies());
+        let read: Evaluation = serde_json::from_value(json).unwrap();
+        assert_eq!(read.warnings, [warning]);
+    }
+}
+
+#[test]
+fn weaker_settings_are_said_and_certify_only_if_they_are_accepted_by_name() {
+    let found = evaluate(EvaluationSettings { beta: 0.5, noise: false, ..Default::default() });
+    let low = Some(found.lower_bound.unwrap() - 1.0);
+    let Verdict::Inconclusive { warnings } = Verdict::of(&found, low) else { panic!("certified") };
+    let names: Vec<&str> = warnings
+        .iter()
+        .filter_map(|warning| match warning {
+            Warning::WeakerSetting { setting, .. } => Some(setting.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(names, ["beta", "noise", "variants"]);
+
+    let accept_weaker = ["beta", "noise", "variants"].map(String::from).to_vec();
+    let settings =
+        EvaluationSettings { beta: 0.5, noise: false, accept_weaker, ..Default::default() };
+    let verdict = Verdict::of(&evaluate(settings), low);
+    let word = "CERTIFIED WITH WEAKER SETTINGS (beta = 0.5, noise = false, variants = DAinf)";
+    assert_eq!(verdict.to_string(), word);
+    assert_eq!(verdict.word(), "CERTIFIED");
+}
+
+#[test]
+fn an_evaluation_says_which_variant_decided_and_what_the_monte_carlo_limit_got() {
+    let found = evaluate(EvaluationSettings::default());
+    assert_eq!(found.deciding, Some(Variant::DaInf));
+    assert_eq!(found.lower_bound, Some(found.variants[0].lower_bound));
+    assert_eq!(found.monte_carlo_delta, 0.05);
+}
