@@ -175,15 +175,15 @@ impl Attack<'_> {
         variant: Variant,
         attempt: impl Fn(Seed) -> Result<(VariantResult, Played)>,
     ) -> Result<(VariantResult, Played)> {
-        let mut best: Option<(VariantResult, Played)> = None;
+        let mut found = Vec::new();
         for index in 0..self.settings.attempts {
             let seed = self.seed.child(&format!("{}: {variant}, attempt {index}", self.objective));
-            let found = attempt(seed)?;
-            if best.as_ref().is_none_or(|best| found.0.lower_bound < best.0.lower_bound) {
-                best = Some(found);
-            }
+            found.push(attempt(seed)?);
         }
-        Ok(best.expect("at least one attempt is validated"))
+        let attempts = found.iter().map(|(result, _)| result.estimate).collect();
+        let best = found.into_iter().min_by(|a, b| a.0.lower_bound.total_cmp(&b.0.lower_bound));
+        let (result, played) = best.expect("at least one attempt is validated");
+        Ok((VariantResult { attempts, ..result }, played))
     }
 
     /// The worst member for whole episodes. With more than twenty members the paper advises the
@@ -232,6 +232,7 @@ impl Attack<'_> {
             estimate,
             lower_bound: estimate.lower_limit(self.delta),
             members: Vec::new(),
+            attempts: Vec::new(),
             converged: trained.map(|trained| trained.converged),
             rounds: trained.map(|trained| trained.rounds.clone()).unwrap_or_default(),
             restarts_after_divergence: trained.map_or(0, |trained| trained.restarts),

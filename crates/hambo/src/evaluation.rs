@@ -73,6 +73,10 @@ pub struct VariantResult {
     pub lower_bound: f64,
     /// For committed adversaries: each member's estimate.
     pub members: Vec<Estimate>,
+    /// For learned adversaries: each attempt's estimate. How far apart they are tells how much
+    /// training depends on luck.
+    #[serde(default)]
+    pub attempts: Vec<Estimate>,
     /// For learned adversaries: whether the last rounds no longer improved.
     pub converged: Option<bool>,
     pub rounds: Vec<Round>,

@@ -8,6 +8,7 @@
 
 mod dqn;
 mod learner;
+mod plateau;
 mod replay;
 mod sac;
 mod settings;

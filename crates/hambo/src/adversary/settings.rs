@@ -39,8 +39,8 @@ pub struct AdversarySettings {
     pub max_rounds: usize,
     /// Rounds without improvement after which training has converged.
     pub patience: usize,
-    /// What counts as improvement: more than its own standard error, and more than this share of
-    /// what the adversary costs already.
+    /// What counts as improvement on the last round that did: more than its own standard error, and
+    /// more than this share of what the adversary costs already.
     pub tolerance: f64,
     /// Most restarts, each with a third of the learning rate, after training diverged.
     pub max_restarts: usize,

@@ -3,6 +3,7 @@
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::learner::{Learner, Scales, inputs};
+use super::plateau::Plateau;
 use super::replay::{Replay, ReplayBatch};
 use super::settings::AdversarySettings;
 use super::trained::{Round, Trained};
@@ -96,9 +97,8 @@ impl Training<'_> {
             restarts: self.restart,
         };
         let mut best_return = total(&simple[most_harmful]);
-        // What the learner itself attained at best: it has not converged while it still catches up.
-        let mut own_best: Option<Vec<f64>> = None;
-        let mut rounds_since_best = 0;
+        // Of the learner itself: it has not converged while it still catches up with a simple choice.
+        let mut plateau = Plateau::new(settings, neutral_returns);
         for round in 0..settings.max_rounds {
             self.explore(&learner, round, &trained, &mut replay)?;
             for step in 0..settings.gradient_steps {
@@ -126,28 +126,12 @@ impl Training<'_> {
                 trained.best_round = Some(round);
                 best_return = total(&returns);
             }
-            rounds_since_best += 1;
-            if own_best.as_ref().is_none_or(|best| self.is_better(&returns, best, neutral_returns))
-            {
-                rounds_since_best = 0;
-            }
-            if own_best.as_ref().is_none_or(|best| total(&returns) < total(best)) {
-                own_best = Some(returns);
-            }
-            if rounds_since_best >= settings.patience {
+            if plateau.is_reached_by(&returns) {
                 trained.converged = true;
                 break;
             }
         }
         Ok(Some(trained))
-    }
-
-    /// Whether a round improved on the best so far by more than its error, and by more than a
-    /// negligible share of what that one costs already.
-    fn is_better(&self, returns: &[f64], best: &[f64], neutral: &[f64]) -> bool {
-        let gain = paired_difference(returns, best);
-        let effect = paired_difference(best, neutral).mean;
-        -gain.mean > gain.std_error.max(self.settings.tolerance * effect.abs())
     }
 
     /// Rolls out the exploring adversary and remembers what it did.
