@@ -186,8 +186,8 @@ impl Attack<'_> {
         Ok((VariantResult { attempts, ..result }, played))
     }
 
-    /// The worst member for whole episodes. With more than twenty members the paper advises the
-    /// delta-quantile instead of the minimum.
+    /// The worst member for whole episodes or, of so many that one of the others bounds the next
+    /// one with probability 1 - δ, that one.
     fn committed(&self) -> Result<(VariantResult, Played)> {
         let mut found = Vec::new();
         for member in 0..self.game.dynamics.members() {
@@ -195,10 +195,7 @@ impl Attack<'_> {
         }
         let estimates: Vec<Estimate> = found.iter().map(|(result, _)| result.estimate).collect();
         found.sort_by(|a, b| a.0.lower_bound.total_cmp(&b.0.lower_bound));
-        let skipped = match found.len() {
-            0..=20 => 0,
-            members => (self.settings.delta * members as f64).floor() as usize,
-        };
+        let skipped = members_below(found.len(), self.settings.delta);
         let none = || Error::NoMembers { variant: "DAinf".into(), members: 0 };
         let (result, played) = found.into_iter().nth(skipped).ok_or_else(none)?;
         Ok((VariantResult { members: estimates, ..result }, played))
@@ -300,5 +297,54 @@ impl Attack<'_> {
             warnings.push(Warning::AtLimits { objective: objective(), variant, share });
         }
         warnings
+    }
+}
+
+/// How many of the lowest members may be skipped.
+///
+/// If the truth were one more draw from where the K members came from, each of the K + 1 ranks
+/// would be as likely as the others, and the r-th lowest member would lie above it with probability
+/// r / (K + 1). So r = ⌊δ (K + 1)⌋ is the highest rank that holds with 1 - δ. With K < 1/δ - 1 there
+/// is none: the minimum is then the most cautious choice, but nothing that holds so often.
+fn members_below(members: usize, delta: f64) -> usize {
+    // 0.05 * 20 is one, and should not become zero by rounding.
+    let rank = (delta * (members + 1) as f64 + 1e-9).floor() as usize;
+    rank.saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+    use rand_distr::StandardNormal;
+
+    use super::*;
+
+    #[test]
+    fn the_chosen_member_lies_above_an_exchangeable_truth_as_rarely_as_delta_says() {
+        let rng = &mut Seed(0).stream("members");
+        for (members, delta) in [(19, 0.05), (39, 0.05), (40, 0.05), (59, 0.05), (25, 0.1)] {
+            let trials = 20_000;
+            let above = (0..trials)
+                .filter(|_| {
+                    let truth: f64 = rng.sample(StandardNormal);
+                    let mut drawn: Vec<f64> =
+                        (0..members).map(|_| rng.sample(StandardNormal)).collect();
+                    drawn.sort_by(f64::total_cmp);
+                    drawn[members_below(members, delta)] > truth
+                })
+                .count();
+            let share = above as f64 / f64::from(trials);
+            // Three standard errors of the share.
+            let room = 3.0 * (delta * (1.0 - delta) / f64::from(trials)).sqrt();
+            assert!(share < delta + room, "{members} members: {share}");
+            // One rank more would be too often.
+            assert!(share + 1.0 / (members + 1) as f64 > delta - room, "{members}: {share}");
+        }
+    }
+
+    #[test]
+    fn few_members_leave_the_minimum() {
+        assert_eq!([1, 5, 18, 19, 38].map(|members| members_below(members, 0.05)), [0; 5]);
+        assert_eq!([39, 59].map(|members| members_below(members, 0.05)), [1, 2]);
     }
 }

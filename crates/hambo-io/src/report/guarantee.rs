@@ -186,11 +186,14 @@ fn limits(contents: &Contents<'_>) -> String {
         true => "G the number of logged starts: episodes from the same one are one observation",
         false => "G the number of episodes, which are independent",
     };
-    let many = match contents.evaluation.members {
-        0..=20 => "",
-        _ => {
-            " With more than twenty members DAinf is the δ-quantile over members, not the minimum."
+    let (members, delta_of_all) = (contents.evaluation.members, contents.evaluation.delta);
+    // The second lowest of them bounds the next one with 1 - δ.
+    let many = match delta_of_all * (members + 1) as f64 >= 2.0 {
+        true => {
+            " With so many members DAinf is the highest that would bound one more with 1 − δ, not the \
+             lowest."
         }
+        false => "",
     };
     format!(
         "<h3>The Monte Carlo limit</h3>{}<p class=\"note\">s is the mean’s standard error, {counted}, and t \
