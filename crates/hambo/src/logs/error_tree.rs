@@ -25,14 +25,24 @@ const SIGNIFICANT: f64 = 30.0;
 const ROUNDING: f64 = 1e-4;
 
 pub(crate) enum ErrorTree {
-    /// Rows of the logs whose errors are alike.
-    Leaf(Vec<usize>),
-    Branch {
-        feature: usize,
-        at: f32,
-        below: Box<Self>,
-        above: Box<Self>,
-    },
+    Leaf(Leaf),
+    Branch { feature: usize, at: f32, below: Box<Self>, above: Box<Self> },
+}
+
+/// Rows of the logs whose errors are alike.
+pub(crate) struct Leaf {
+    rows: Vec<usize>,
+    /// Sums of the weights of the rows so far.
+    up_to: Vec<f64>,
+}
+
+impl Leaf {
+    /// One of the rows, by their weights; `draw` is uniform in [0, 1).
+    pub(crate) fn drawn(&self, draw: f64) -> usize {
+        let total = self.up_to.last().copied().unwrap_or(0.0);
+        let index = self.up_to.partition_point(|&sum| sum <= draw * total);
+        self.rows[index.min(self.rows.len() - 1)]
+    }
 }
 
 /// What a tree is grown from.
@@ -43,6 +53,8 @@ struct Ground<'a> {
     errors: Array2<f64>,
     /// Added to each output's variance.
     rounding: Array1<f64>,
+    /// How many rows of the data each row stands for.
+    weights: &'a Array1<f32>,
 }
 
 struct Split {
@@ -52,16 +64,17 @@ struct Split {
 }
 
 impl ErrorTree {
-    /// Of errors `[rows, outputs]` made at `features` `[rows, features]`; `scale` is how much each output
-    /// itself varies.
+    /// Of errors `[rows, outputs]` made at `features` `[rows, features]`; rows are drawn by their
+    /// `weights`, and `scale` is how much each output itself varies.
     pub(crate) fn grow(
         features: &Array2<f32>,
         errors: &Array2<f32>,
+        weights: &Array1<f32>,
         scale: ArrayView1<'_, f32>,
     ) -> Self {
         let rounding =
             scale.mapv(|scale| (ROUNDING * f64::from(scale)).powi(2).max(f64::MIN_POSITIVE));
-        let ground = Ground { features, errors: errors.mapv(f64::from), rounding };
+        let ground = Ground { features, errors: errors.mapv(f64::from), rounding, weights };
         let in_order = |feature: ArrayView1<'_, f32>| {
             let mut order: Vec<usize> = (0..feature.len()).collect();
             order.sort_by(|&a, &b| feature[a].total_cmp(&feature[b]));
@@ -72,11 +85,11 @@ impl ErrorTree {
     }
 
     /// The rows whose errors are like those at this place.
-    pub(crate) fn alike(&self, features: ArrayView1<'_, f32>) -> &[usize] {
+    pub(crate) fn alike(&self, features: ArrayView1<'_, f32>) -> &Leaf {
         let mut node = self;
         loop {
             match node {
-                Self::Leaf(rows) => return rows,
+                Self::Leaf(leaf) => return leaf,
                 Self::Branch { feature, at, below, above } => {
                     node = if features[*feature] <= *at { below } else { above };
                 }
@@ -92,7 +105,12 @@ impl Ground<'_> {
         let split =
             (depth < DEEPEST && rows >= 2 * LEAST).then(|| self.best_split(&orders)).flatten();
         let Some(Split { feature, at, .. }) = split else {
-            return ErrorTree::Leaf(orders.into_iter().next().unwrap_or_default());
+            let rows = orders.into_iter().next().unwrap_or_default();
+            let sums = rows.iter().scan(0.0, |sum, &row| {
+                *sum += f64::from(self.weights[row]);
+                Some(*sum)
+            });
+            return ErrorTree::Leaf(Leaf { up_to: sums.collect(), rows });
         };
         let is_below = |row: &usize| self.features[[*row, feature]] <= at;
         let (below, above): (Vec<_>, Vec<_>) = orders
@@ -170,13 +188,14 @@ mod tests {
             let noise: f32 = rng.sample(StandardNormal);
             noise + mean(features[[row, 0]], features[[row, 1]])
         });
-        (ErrorTree::grow(&features, &errors, ndarray::aview1(&[1.0])), errors)
+        let weights = Array1::ones(rows);
+        (ErrorTree::grow(&features, &errors, &weights, ndarray::aview1(&[1.0])), errors)
     }
 
     #[test]
     fn errors_without_a_pattern_stay_together() {
         let (tree, _) = grown(2_000, |_, _| 0.0);
-        assert!(matches!(tree, ErrorTree::Leaf(rows) if rows.len() == 2_000));
+        assert!(matches!(tree, ErrorTree::Leaf(leaf) if leaf.rows.len() == 2_000));
     }
 
     #[test]
@@ -184,11 +203,20 @@ mod tests {
         let in_corner = |x, y| x > 0.9 && y < 0.2;
         let (tree, errors) = grown(4_000, |x, y| if in_corner(x, y) { 3.0 } else { 0.0 });
         let mean = |x, y| {
-            let rows = tree.alike(ndarray::aview1(&[x, y]));
+            let rows = &tree.alike(ndarray::aview1(&[x, y])).rows;
             rows.iter().map(|&row| errors[[row, 0]]).sum::<f32>() / rows.len() as f32
         };
         // Some 80 errors of std 1 scatter by 0.11.
         assert!((mean(0.95, 0.1) - 3.0).abs() < 0.5, "{}", mean(0.95, 0.1));
         assert!(mean(0.95, 0.6).abs() < 0.2 && mean(0.3, 0.1).abs() < 0.2);
+    }
+
+    #[test]
+    fn rows_are_drawn_by_their_weights() {
+        let leaf = Leaf { rows: vec![1, 2, 3], up_to: vec![1.0, 4.0, 9.0] };
+        let count = |row: usize| {
+            (0..900).filter(|&i| leaf.drawn((f64::from(i) + 0.5) / 900.0) == row).count()
+        };
+        assert_eq!([0, 1, 2, 3].map(count), [0, 100, 300, 500]);
     }
 }

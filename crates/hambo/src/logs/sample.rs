@@ -2,10 +2,12 @@
 //! predictions are held against when a policy is evaluated.
 
 use ndarray::{Array1, Array2, ArrayView1};
+use rand::seq::SliceRandom;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 
 use crate::dataset::{Batch, Dataset};
 use crate::error::{Error, Result};
+use crate::rng::Stream;
 use crate::task::{self, Task};
 use crate::thresholds::Thresholds;
 use crate::warning::Warning;
@@ -17,12 +19,15 @@ const MOST_TERMINAL: usize = 5_000;
 /// A column of actions with at most so many different values is a choice between them.
 const MOST_CHOICES: usize = 20;
 
-/// Transitions of the data: all terminal ones up to a limit, and evenly spread others.
+/// Transitions of the data: all terminal ones up to a limit, and random others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedSample {
+    /// The transitions, with their rewards.
     pub transitions: Batch,
     /// Whether an episode terminated there.
     pub terminated: Array1<bool>,
+    /// How many rows of the data each stands for: terminal ones are kept more often than others.
+    pub weights: Array1<f32>,
     /// What was done anywhere in the data, per action column.
     pub actions: Vec<LoggedActions>,
 }
@@ -38,19 +43,30 @@ pub enum LoggedActions {
 }
 
 impl LoggedSample {
-    pub fn of(dataset: &Dataset) -> Self {
+    /// A sample of a dataset.
+    pub fn of(dataset: &Dataset, rng: &mut Stream) -> Self {
         let ends = dataset.episodes().iter().filter(|episode| episode.terminated);
         let mut is_terminal = vec![false; dataset.rows()];
         ends.for_each(|episode| is_terminal[episode.rows.end - 1] = true);
         let (terminal, others): (Vec<usize>, Vec<usize>) =
             (0..dataset.rows()).partition(|&row| is_terminal[row]);
-        let terminal = spread(&terminal, MOST_TERMINAL);
-        let mut rows = spread(&others, MOST_ROWS - terminal.len());
+        let (all_terminal, all_others) = (terminal.len(), others.len());
+        let terminal = some_of(terminal, MOST_TERMINAL, rng);
+        let others = some_of(others, MOST_ROWS - terminal.len(), rng);
+        let stands_for = |all: usize, kept: usize| all as f32 / kept.max(1) as f32;
+        let weight_of_terminal = stands_for(all_terminal, terminal.len());
+        let weight_of_others = stands_for(all_others, others.len());
+        let mut rows = others;
         rows.extend(terminal);
         rows.sort_unstable();
+        let weight = |&row: &usize| match is_terminal[row] {
+            true => weight_of_terminal,
+            false => weight_of_others,
+        };
         Self {
             transitions: dataset.gather(&rows),
             terminated: rows.iter().map(|&row| is_terminal[row]).collect(),
+            weights: rows.iter().map(weight).collect(),
             actions: dataset.actions().columns().into_iter().map(LoggedActions::of).collect(),
         }
     }
@@ -63,7 +79,12 @@ impl LoggedSample {
             rewards: Array1::zeros(0),
             next_states: Array2::zeros((0, state_dim)),
         };
-        Self { transitions, terminated: Array1::default(0), actions: Vec::new() }
+        Self {
+            transitions,
+            terminated: Array1::default(0),
+            weights: Array1::zeros(0),
+            actions: Vec::new(),
+        }
     }
 
     pub fn rows(&self) -> usize {
@@ -82,6 +103,7 @@ impl LoggedSample {
             ("actions", Dtype::F32, actions.shape(), bytes(&mut actions.iter())),
             ("rewards", Dtype::F32, rewards.shape(), bytes(&mut rewards.iter())),
             ("next_states", Dtype::F32, next_states.shape(), bytes(&mut next_states.iter())),
+            ("weights", Dtype::F32, self.weights.shape(), bytes(&mut self.weights.iter())),
             ("terminated", Dtype::U8, self.terminated.shape(), ended),
         ];
         let views = parts.iter().map(|(name, dtype, shape, bytes)| {
@@ -127,6 +149,7 @@ impl LoggedSample {
                 next_states: matrix("next_states")?,
             },
             terminated: find("terminated", Dtype::U8, 1)?.data().iter().map(|&b| b != 0).collect(),
+            weights: Array1::from(numbers("weights", 1)?.1),
             actions,
         })
     }
@@ -138,6 +161,8 @@ impl LoggedSample {
             && sample.next_states.dim() == (rows, state_dim)
             && sample.actions.dim() == (rows, action_dim)
             && sample.rewards.len() == rows
+            && self.weights.len() == rows
+            && self.weights.iter().all(|&weight| weight > 0.0)
             && (self.actions.len() == action_dim || rows == 0)
     }
 
@@ -173,12 +198,14 @@ impl LoggedSample {
         if let Some(rule) = task.reward.as_ref().filter(|_| rewards.iter().any(|&r| r != 0.0)) {
             let ruled = task::reward(&**rule, &transitions)?.mapv(f64::from);
             let logged = rewards.mapv(f64::from);
-            let mean = logged.mean().unwrap_or(0.0);
-            let size = |values: Array1<f64>| values.mapv(f64::abs).mean().unwrap_or(0.0);
+            let weights = self.weights.mapv(f64::from);
+            let mean_of = |values: &Array1<f64>| (values * &weights).sum() / weights.sum();
+            let mean = mean_of(&logged);
+            let size = |values: Array1<f64>| mean_of(&values.mapv(f64::abs));
             let (varies, difference) = (size(&logged - mean), size(&ruled - &logged));
             // float32 has seven digits, sums of several terms fewer.
             if difference > thresholds.reward_difference * varies + 1e-5 * size(logged) {
-                let higher = (&ruled - mean).mean().unwrap_or(0.0);
+                let higher = mean_of(&ruled) - mean;
                 found.push(Warning::RewardContradictsLogs { difference, varies, higher });
             }
         }
@@ -233,7 +260,54 @@ impl LoggedActions {
     }
 }
 
-/// At most `most` of the rows, evenly spread.
-fn spread(rows: &[usize], most: usize) -> Vec<usize> {
-    rows.iter().copied().step_by(rows.len().div_ceil(most.max(1)).max(1)).collect()
+/// At most `most` of the rows, at random: even steps would meet the same steps of every episode again
+/// where all are of one length.
+fn some_of(mut rows: Vec<usize>, most: usize, rng: &mut Stream) -> Vec<usize> {
+    match rows.len() > most {
+        true => rows.partial_shuffle(rng, most).0.to_vec(),
+        false => rows,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::Episode;
+    use crate::rng::Seed;
+
+    /// Episodes of 200 steps; the state is the step, and every fourth episode terminates.
+    fn data(episodes: usize) -> Dataset {
+        let steps = 200;
+        let episode = |index: usize| Episode {
+            states: Array2::from_shape_fn((steps, 1), |(step, _)| step as f32),
+            actions: Array2::zeros((steps, 1)),
+            rewards: Array1::zeros(steps),
+            next_states: Array2::from_shape_fn((steps, 1), |(step, _)| step as f32 + 1.0),
+            terminated: index.is_multiple_of(4),
+            truncated: !index.is_multiple_of(4),
+        };
+        Dataset::from_episodes((0..episodes).map(episode).collect()).unwrap()
+    }
+
+    #[test]
+    fn a_sample_of_many_episodes_sees_every_step_of_them() {
+        let logged = LoggedSample::of(&data(1_000), &mut Seed(0).stream("sample"));
+        assert_eq!(logged.rows(), MOST_ROWS);
+        let mut seen = [0; 200];
+        logged.transitions.states.iter().for_each(|&step| seen[step as usize] += 1);
+        // 20,000 of 200,000 rows: 100 of every step, give or take five standard deviations; of the
+        // last one all terminal rows, too.
+        assert!(seen[..199].iter().all(|&count| (50..150).contains(&count)), "{seen:?}");
+    }
+
+    #[test]
+    fn weights_stand_for_the_rows_that_are_left_out() {
+        let logged = LoggedSample::of(&data(1_000), &mut Seed(0).stream("sample"));
+        let weight_of = |terminal: bool| -> f32 {
+            let pairs = logged.weights.iter().zip(&logged.terminated);
+            pairs.filter(|(_, ended)| **ended == terminal).map(|(weight, _)| *weight).sum()
+        };
+        assert_eq!(weight_of(true), 250.0);
+        assert!((weight_of(false) - 199_750.0).abs() < 20.0, "{}", weight_of(false));
+    }
 }

@@ -52,7 +52,7 @@ impl<'a> BorrowedErrors<'a> {
         let scale = observed.std_axis(Axis(0), 0.0);
         let features = features(states, actions, &expected);
         let errors = observed - expected;
-        let tree = ErrorTree::grow(&features, &errors, scale.view());
+        let tree = ErrorTree::grow(&features, &errors, &logged.weights, scale.view());
         Ok(Some(Self { dynamics, errors, tree }))
     }
 
@@ -104,8 +104,7 @@ impl TransitionModel for Erring<'_> {
         let mut outcome = dynamics.predict(at.states, at.actions)?.mean;
         let features = features(at.states, at.actions, &outcome);
         for (row, &episode) in at.episodes.iter().enumerate() {
-            let alike = tree.alike(features.row(row));
-            let lender = alike[(draws[episode] * alike.len() as f64) as usize];
+            let lender = tree.alike(features.row(row)).drawn(draws[episode]);
             let mut outcome = outcome.row_mut(row);
             outcome += &errors.row(lender);
         }
