@@ -267,8 +267,10 @@ fn a_policy_that_is_not_scaled_is_doubted() {
             ..GraphProto::default()
         };
         let dataset = uniform_actions(data_limit);
-        let (logged, names) =
-            (LoggedSample::of(&dataset, &mut Seed(0).stream("sample")), dataset.names_or_numbers());
+        let (logged, names) = (
+            LoggedSample::of(&dataset, &dataset.all(), &mut Seed(0).stream("sample")),
+            dataset.names_or_numbers(),
+        );
         load(&bytes(graph), 1, 1).unwrap().action_range_notes(&logged, &names).unwrap()
     };
     let kind = |scale, data_limit| notes(scale, data_limit).first().map(|note| note.kind);

@@ -122,7 +122,7 @@ impl Model {
             data_range: StateBounds::of_data(data),
             range_widening: settings.range_widening,
             data: data.identity(),
-            logged: LoggedSample::of(data, &mut seed.stream("sample of the logs")),
+            logged: LoggedSample::of(data, &held_out, &mut seed.stream("sample of the logs")),
             report,
         })
     }

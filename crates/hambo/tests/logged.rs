@@ -41,7 +41,7 @@ fn model(dynamics: impl Dynamics, logs: &Dataset) -> Model {
         data_range: StateBounds::new(-&widest, widest).unwrap(),
         range_widening: 0.5,
         data: logs.identity(),
-        logged: LoggedSample::of(logs, &mut Seed(0).stream("sample")),
+        logged: LoggedSample::of(logs, &logs.all(), &mut Seed(0).stream("sample")),
         report: FitReport::Ensemble(EnsembleReport {
             steps: 0,
             best_step: 0,

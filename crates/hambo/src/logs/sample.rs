@@ -5,7 +5,7 @@ use ndarray::{Array1, Array2, ArrayView1};
 use rand::seq::SliceRandom;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 
-use crate::dataset::{Batch, Dataset};
+use crate::dataset::{Batch, Dataset, Subset};
 use crate::error::{Error, Result};
 use crate::rng::Stream;
 use crate::task::{self, Task};
@@ -26,6 +26,8 @@ pub struct LoggedSample {
     pub transitions: Batch,
     /// Whether an episode terminated there.
     pub terminated: Array1<bool>,
+    /// Whether the model was calibrated on it, not fitted.
+    pub held_out: Array1<bool>,
     /// How many rows of the data each stands for: terminal ones are kept more often than others.
     pub weights: Array1<f32>,
     /// What was done anywhere in the data, per action column.
@@ -43,8 +45,12 @@ pub enum LoggedActions {
 }
 
 impl LoggedSample {
-    /// A sample of a dataset.
-    pub fn of(dataset: &Dataset, rng: &mut Stream) -> Self {
+    /// A sample of a dataset, of which `held_out` are the episodes that the model was not fitted on.
+    pub fn of(dataset: &Dataset, held_out: &Subset<'_>, rng: &mut Stream) -> Self {
+        let mut is_held_out = vec![false; dataset.rows()];
+        for &episode in held_out.episodes() {
+            is_held_out[dataset.episodes()[episode].rows.clone()].fill(true);
+        }
         let ends = dataset.episodes().iter().filter(|episode| episode.terminated);
         let mut is_terminal = vec![false; dataset.rows()];
         ends.for_each(|episode| is_terminal[episode.rows.end - 1] = true);
@@ -66,6 +72,7 @@ impl LoggedSample {
         Self {
             transitions: dataset.gather(&rows),
             terminated: rows.iter().map(|&row| is_terminal[row]).collect(),
+            held_out: rows.iter().map(|&row| is_held_out[row]).collect(),
             weights: rows.iter().map(weight).collect(),
             actions: dataset.actions().columns().into_iter().map(LoggedActions::of).collect(),
         }
@@ -82,6 +89,7 @@ impl LoggedSample {
         Self {
             transitions,
             terminated: Array1::default(0),
+            held_out: Array1::default(0),
             weights: Array1::zeros(0),
             actions: Vec::new(),
         }
@@ -97,7 +105,9 @@ impl LoggedSample {
         let bytes = |values: &mut dyn Iterator<Item = &f32>| -> Vec<u8> {
             values.flat_map(|value| value.to_le_bytes()).collect()
         };
-        let ended: Vec<u8> = self.terminated.iter().map(|&ended| u8::from(ended)).collect();
+        let flags = |flags: &Array1<bool>| flags.iter().map(|&flag| u8::from(flag)).collect();
+        let (ended, held_out): (Vec<u8>, Vec<u8>) =
+            (flags(&self.terminated), flags(&self.held_out));
         let parts = [
             ("states", Dtype::F32, states.shape(), bytes(&mut states.iter())),
             ("actions", Dtype::F32, actions.shape(), bytes(&mut actions.iter())),
@@ -105,6 +115,7 @@ impl LoggedSample {
             ("next_states", Dtype::F32, next_states.shape(), bytes(&mut next_states.iter())),
             ("weights", Dtype::F32, self.weights.shape(), bytes(&mut self.weights.iter())),
             ("terminated", Dtype::U8, self.terminated.shape(), ended),
+            ("held_out", Dtype::U8, self.held_out.shape(), held_out),
         ];
         let views = parts.iter().map(|(name, dtype, shape, bytes)| {
             let view = TensorView::new(*dtype, shape.to_vec(), bytes);
@@ -136,6 +147,9 @@ impl LoggedSample {
             }
             Ok((view.shape().to_vec(), values))
         };
+        let flags = |name: &str| -> Result<Array1<bool>> {
+            Ok(find(name, Dtype::U8, 1)?.data().iter().map(|&flag| flag != 0).collect())
+        };
         let matrix = |name: &str| {
             let (shape, values) = numbers(name, 2)?;
             Array2::from_shape_vec((shape[0], shape[1]), values)
@@ -148,7 +162,8 @@ impl LoggedSample {
                 rewards: Array1::from(numbers("rewards", 1)?.1),
                 next_states: matrix("next_states")?,
             },
-            terminated: find("terminated", Dtype::U8, 1)?.data().iter().map(|&b| b != 0).collect(),
+            terminated: flags("terminated")?,
+            held_out: flags("held_out")?,
             weights: Array1::from(numbers("weights", 1)?.1),
             actions,
         })
@@ -161,6 +176,7 @@ impl LoggedSample {
             && sample.next_states.dim() == (rows, state_dim)
             && sample.actions.dim() == (rows, action_dim)
             && sample.rewards.len() == rows
+            && self.held_out.len() == rows
             && self.weights.len() == rows
             && self.weights.iter().all(|&weight| weight > 0.0)
             && (self.actions.len() == action_dim || rows == 0)
@@ -291,7 +307,8 @@ mod tests {
 
     #[test]
     fn a_sample_of_many_episodes_sees_every_step_of_them() {
-        let logged = LoggedSample::of(&data(1_000), &mut Seed(0).stream("sample"));
+        let data = data(1_000);
+        let logged = LoggedSample::of(&data, &data.all(), &mut Seed(0).stream("sample"));
         assert_eq!(logged.rows(), MOST_ROWS);
         let mut seen = [0; 200];
         logged.transitions.states.iter().for_each(|&step| seen[step as usize] += 1);
@@ -302,7 +319,8 @@ mod tests {
 
     #[test]
     fn weights_stand_for_the_rows_that_are_left_out() {
-        let logged = LoggedSample::of(&data(1_000), &mut Seed(0).stream("sample"));
+        let data = data(1_000);
+        let logged = LoggedSample::of(&data, &data.all(), &mut Seed(0).stream("sample"));
         let weight_of = |terminal: bool| -> f32 {
             let pairs = logged.weights.iter().zip(&logged.terminated);
             pairs.filter(|(_, ended)| **ended == terminal).map(|(weight, _)| *weight).sum()

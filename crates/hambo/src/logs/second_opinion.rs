@@ -51,7 +51,8 @@ impl<'a> BorrowedErrors<'a> {
         let observed = sample.targets(Target::NextState, dynamics.predicts_reward());
         let scale = observed.std_axis(Axis(0), 0.0);
         let features = features(states, actions, &expected);
-        let errors = observed - expected;
+        let mut errors = observed - expected;
+        widen(&mut errors, logged);
         let tree = ErrorTree::grow(&features, &errors, &logged.weights, scale.view());
         Ok(Some(Self { dynamics, errors, tree }))
     }
@@ -75,6 +76,34 @@ impl<'a> BorrowedErrors<'a> {
             rollout::run(&mut transition, task, bounds, policy, starts.states, streams, watch)?;
         let played = Played { returns: returns.to_vec(), observed: starts.observed };
         Ok(Opinion { played, ended: ended as f64 / EPISODES as f64 })
+    }
+}
+
+/// Fewer held-out rows say too little of how large errors are.
+const LEAST_HELD_OUT: usize = 20;
+
+/// Makes errors on rows that the model was fitted on as large as those on held-out rows are, output
+/// by output: a network knows its own rows better than others, but errs in the same places.
+fn widen(errors: &mut Array2<f32>, logged: &LoggedSample) {
+    if logged.held_out.iter().filter(|&&held_out| held_out).count() < LEAST_HELD_OUT {
+        return;
+    }
+    for mut column in errors.columns_mut() {
+        let mean_square = |held_out: bool| {
+            let (mut sum, mut weights) = (0.0, 0.0);
+            for (row, &error) in column.iter().enumerate() {
+                if logged.held_out[row] == held_out {
+                    sum += f64::from(logged.weights[row]) * f64::from(error).powi(2);
+                    weights += f64::from(logged.weights[row]);
+                }
+            }
+            sum / f64::max(weights, f64::MIN_POSITIVE)
+        };
+        let (held_out, fitted) = (mean_square(true), mean_square(false));
+        let factor = if fitted > 0.0 { (held_out / fitted).sqrt().max(1.0) as f32 } else { 1.0 };
+        for (error, &held_out) in column.iter_mut().zip(&logged.held_out) {
+            *error *= if held_out { 1.0 } else { factor };
+        }
     }
 }
 
@@ -112,5 +141,42 @@ impl TransitionModel for Erring<'_> {
         let rewards = dynamics.predicts_reward().then(|| outcome.column(d_s).to_owned());
         let next_states = outcome.slice(s![.., ..d_s]).to_owned();
         Ok(Outcome { next_states, rewards, choices: None, epistemic_std: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array1;
+
+    use super::*;
+    use crate::dataset::{Dataset, Episode};
+    use crate::rng::Seed;
+
+    #[test]
+    fn errors_on_fitted_rows_become_as_large_as_on_held_out_ones() {
+        let episode = Episode {
+            states: Array2::from_shape_fn((100, 1), |(step, _)| step as f32),
+            actions: Array2::zeros((100, 1)),
+            rewards: Array1::zeros(100),
+            next_states: Array2::from_shape_fn((100, 1), |(step, _)| step as f32 + 1.0),
+            terminated: false,
+            truncated: true,
+        };
+        let data = Dataset::from_episodes(vec![episode]).unwrap();
+        let mut logged = LoggedSample::of(&data, &data.all(), &mut Seed(0).stream("sample"));
+        logged.held_out = (0..100).map(|row| row < 30).collect();
+        // Three times as large where the model was not fitted; the second output is the reverse.
+        let size = |row: usize, output: usize| match ((row < 30), output) {
+            (true, 0) | (false, 1) => 3.0,
+            _ => 1.0,
+        };
+        let sign = |row: usize| if row.is_multiple_of(2) { 1.0 } else { -1.0 };
+        let mut errors =
+            Array2::from_shape_fn((100, 2), |(row, output)| size(row, output) * sign(row));
+        widen(&mut errors, &logged);
+        for (row, errors) in errors.rows().into_iter().enumerate() {
+            assert!((errors[0] - 3.0 * sign(row)).abs() < 1e-5, "row {row}: {errors}");
+            assert_eq!(errors[1], size(row, 1) * sign(row), "nothing becomes smaller");
+        }
     }
 }
