@@ -40,6 +40,7 @@ def evaluate(
     constraints: Mapping[str, TransitionFunction] | None = None,
     discount: float = 1.0,
     state_bounds: StateBounds | TaskName | None = None,
+    reward_bounds: tuple[float, float] | None = None,
     variants: Sequence[str] = (),
     beta: float = 1.0,
     noise: bool = True,
@@ -86,6 +87,9 @@ def evaluate(
     state_bounds
         What every state obeys, or the name of a built-in task. Without it hallucinated states stay in
         the range of the data, widened as the model says.
+    reward_bounds
+        Smallest and largest reward of a step, if the reward is learned. Without it, it stays in the logged range,
+        widened as the model says.
     variants
         Of CA, DA1, DAinf, DS, TS1 and TSinf; by default those that suit the model. The smallest bound of
         CA, DA1 and DAinf counts.
@@ -128,6 +132,7 @@ def evaluate(
         "horizon": _count(horizon, "horizon"),
         "discount": discount,
         "state_bounds": _bounds(state_bounds),
+        "reward_bounds": None if reward_bounds is None else [_finite(limit, "reward_bounds") for limit in reward_bounds],
         "settings": {
             "variants": [_variant(name) for name in variants],
             "delta": _finite(delta, "delta"),

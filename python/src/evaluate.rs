@@ -23,6 +23,7 @@ struct Plan {
     horizon: usize,
     discount: f32,
     state_bounds: Option<Bounds>,
+    reward_bounds: Option<[f32; 2]>,
     settings: EvaluationSettings,
 }
 
@@ -76,6 +77,7 @@ pub fn evaluate<'py>(
             plan.horizon,
         );
         task.discount = plan.discount;
+        task.reward_bounds = plan.reward_bounds;
         if let Some(part) = termination {
             task.termination = parts::termination(part, &mut reader, desk)?;
         }

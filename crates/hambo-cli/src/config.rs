@@ -60,6 +60,9 @@ pub struct TaskSettings {
     /// What every state obeys: a table with `low`, `high` and `angles`, or a built-in task. If it is
     /// left out, states stay in the data's range, widened by `model.range_widening`.
     pub state_bounds: Option<Bounds>,
+    /// Smallest and largest reward of a step, such as `[-10, 0]`, if the reward is learned. If it is
+    /// left out, it stays in the logged range, widened by `model.range_widening`.
+    pub reward_bounds: Option<[f32; 2]>,
 }
 
 impl Default for TaskSettings {
@@ -71,6 +74,7 @@ impl Default for TaskSettings {
             termination: None,
             initial_states: Starts::default(),
             state_bounds: None,
+            reward_bounds: None,
         }
     }
 }

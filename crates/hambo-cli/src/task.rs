@@ -42,6 +42,7 @@ pub fn define(loaded: &Loaded, names: &ColumnNames, origin: &Origin) -> Result<D
         task.constraints.push(Constraint { name: name.clone(), function });
     }
     task.discount = settings.discount;
+    task.reward_bounds = settings.reward_bounds;
     task.validate()?;
     let hashed = |path: PathBuf| Ok((path.display().to_string(), hash(&path)?));
     let files = reader.into_files().into_iter().map(hashed).collect::<Result<_>>()?;

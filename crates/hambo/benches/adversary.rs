@@ -10,6 +10,7 @@ use std::time::Instant;
 use hambo::AdversarySettings;
 use hambo::dynamics::ensemble::EnsembleSettings;
 use hambo::internals::{Game, train_sac};
+use hambo::rollout::Limits;
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
 use hambo::{
     BoxError, Event, Model, ModelSettings, Policy, Result, Seed, Silent, Stream, Streams, collect,
@@ -68,7 +69,7 @@ fn main() -> Result<()> {
         radius: &model.calibration.box_factors(),
         noise: true,
         task: &task,
-        bounds: task.state_bounds.as_ref(),
+        limits: Limits { states: task.state_bounds.as_ref(), reward: None },
         policy: &policy,
     };
     let settings =

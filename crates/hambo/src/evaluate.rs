@@ -12,7 +12,7 @@ use crate::model::Model;
 use crate::progress::Observer;
 use crate::region::Region;
 use crate::rng::Seed;
-use crate::rollout::Streams;
+use crate::rollout::{Limits, Streams};
 use crate::settings::EvaluationSettings;
 use crate::task::{Policy, Task};
 
@@ -37,6 +37,7 @@ impl Model {
         task.validate()?;
         let dynamics = &*self.dynamics;
         let (bounds, state_limits) = self.state_limits(task)?;
+        let reward_limits = self.reward_limits(task);
         let region = Region::of(self, settings);
         let errors = BorrowedErrors::new(dynamics, &self.logged)?;
         let game = Game {
@@ -44,7 +45,10 @@ impl Model {
             radius: &region.radius,
             noise: settings.noise,
             task,
-            bounds: Some(&bounds),
+            limits: Limits {
+                states: Some(&bounds),
+                reward: reward_limits.map(|limits| [limits.low, limits.high]),
+            },
             policy,
         };
         let delta = region.monte_carlo_delta;
@@ -94,6 +98,7 @@ impl Model {
             discount: task.discount,
             data_range: self.data_range.columns(),
             state_limits,
+            reward_limits,
             warnings,
             seed: seed.0,
             settings: settings.clone(),

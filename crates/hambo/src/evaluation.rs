@@ -11,7 +11,7 @@ use crate::dataset::DataIdentity;
 use crate::evidence::{Evidence, Trajectory};
 use crate::guarantee::Guarantee;
 use crate::settings::EvaluationSettings;
-use crate::task::StateLimits;
+use crate::task::{RewardLimits, StateLimits};
 use crate::variant::Variant;
 use crate::warning::{Warning, with_texts};
 
@@ -49,6 +49,9 @@ pub struct Evaluation {
     pub data_range: Vec<[f32; 2]>,
     /// Which limits hallucinated states were moved into.
     pub state_limits: StateLimits,
+    /// Which limits learned rewards were moved into; none if the reward is a rule.
+    #[serde(default)]
+    pub reward_limits: Option<RewardLimits>,
     /// Reasons to doubt the bound.
     #[serde(serialize_with = "with_texts")]
     pub warnings: Vec<Warning>,

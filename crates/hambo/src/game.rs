@@ -6,8 +6,8 @@ use crate::bound::Estimate;
 use crate::dynamics::Dynamics;
 use crate::error::Result;
 use crate::hallucination::{Choice, Hallucination};
-use crate::rollout::{self, Step, Streams};
-use crate::task::{Policy, Starts, StateBounds, Task};
+use crate::rollout::{self, Limits, Step, Streams};
+use crate::task::{Policy, Starts, Task};
 
 /// What an adversary plays in: a model, its confidence box, a policy and a task.
 #[derive(Clone, Copy)]
@@ -18,7 +18,8 @@ pub struct Game<'a> {
     /// Whether aleatoric noise is drawn.
     pub noise: bool,
     pub task: &'a Task,
-    pub bounds: Option<&'a StateBounds>,
+    /// What states and learned rewards stay within.
+    pub limits: Limits<'a>,
     pub policy: &'a dyn Policy,
 }
 
@@ -63,7 +64,7 @@ impl Game<'_> {
         let returns = rollout::run(
             &mut transition,
             self.task,
-            self.bounds,
+            self.limits,
             self.policy,
             starts.states,
             streams,

@@ -95,7 +95,8 @@ pub use rng::{Seed, Stream};
 pub use rollout::{Streams, collect};
 pub use settings::EvaluationSettings;
 pub use task::{
-    Constraint, InitialStates, Policy, Reward, StateBounds, StateLimits, Task, Termination,
+    Constraint, InitialStates, Policy, Reward, RewardLimits, StateBounds, StateLimits, Task,
+    Termination,
 };
 pub use thresholds::Thresholds;
 pub use variant::Variant;

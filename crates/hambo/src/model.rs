@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::logs::{LoggedSample, Persistence};
 use crate::progress::Observer;
 use crate::rng::Seed;
-use crate::task::{StateBounds, StateLimits, Task};
+use crate::task::{RewardLimits, StateBounds, StateLimits, Task};
 
 /// How a model is made of data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,8 +27,8 @@ pub struct ModelSettings {
     /// Share of the rows, in whole episodes, set aside for calibration; in (0, 1).
     pub calibration_share: f64,
     pub temperatures: TemperatureKind,
-    /// Hallucinated states of tasks without bounds stay in the data's range, widened on both sides
-    /// by this share of its width.
+    /// Hallucinated states and learned rewards of tasks without bounds stay in the data's range,
+    /// widened on both sides by this share of its width.
     pub range_widening: f32,
 }
 
@@ -72,8 +72,10 @@ pub struct Model {
     pub persistence: Persistence,
     /// The data's range.
     pub data_range: StateBounds,
-    /// Hallucinated states of tasks without bounds stay in that range, widened on both sides by this
-    /// share of its width.
+    /// Smallest and largest logged reward.
+    pub reward_range: [f32; 2],
+    /// Hallucinated states and learned rewards of tasks without bounds stay in these ranges, widened
+    /// on both sides by this share of their width.
     pub range_widening: f32,
     /// The data it was made of.
     pub data: DataIdentity,
@@ -120,6 +122,7 @@ impl Model {
             dynamics,
             calibration,
             data_range: StateBounds::of_data(data),
+            reward_range: reward_range(data),
             range_widening: settings.range_widening,
             data: data.identity(),
             logged: LoggedSample::of(data, &held_out, &mut seed.stream("sample of the logs")),
@@ -139,6 +142,28 @@ impl Model {
             false => Err(Error::Dimension { part: "state bounds", expected, found }),
         }
     }
+}
+
+impl Model {
+    /// The limits that learned rewards are moved into.
+    pub(crate) fn reward_limits(&self, task: &Task) -> Option<RewardLimits> {
+        if task.reward.is_some() {
+            return None;
+        }
+        Some(match task.reward_bounds {
+            Some([low, high]) => RewardLimits { low, high, widened: None },
+            None => {
+                let ([low, high], widened) = (self.reward_range, self.range_widening);
+                let margin = (high - low) * widened;
+                RewardLimits { low: low - margin, high: high + margin, widened: Some(widened) }
+            }
+        })
+    }
+}
+
+fn reward_range(data: &Dataset) -> [f32; 2] {
+    let none = [f32::INFINITY, f32::NEG_INFINITY];
+    data.rewards().iter().fold(none, |[low, high], &r| [low.min(r), high.max(r)])
 }
 
 impl fmt::Debug for Model {

@@ -84,15 +84,22 @@ impl Streams {
     }
 }
 
+/// What every step stays within.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Limits<'a> {
+    /// Every next state is moved into these.
+    pub states: Option<&'a StateBounds>,
+    /// Smallest and largest reward that the transition model may give.
+    pub reward: Option<[f32; 2]>,
+}
+
 /// Runs `policy` from the given starts `[episodes, d_s]`, shows every step to `on_step`, and
 /// returns the return of each episode: the sum of the rewards of the steps taken, discounted as the
 /// task says, the terminating step included.
-///
-/// `bounds` are the limits that every next state is moved into.
 pub fn run(
     transition: &mut dyn TransitionModel,
     task: &Task,
-    bounds: Option<&StateBounds>,
+    limits: Limits<'_>,
     policy: &dyn Policy,
     starts: Array2<f32>,
     streams: &mut Streams,
@@ -112,11 +119,14 @@ pub fn run(
         let at = Moment { time, horizon, total, episodes: &episodes, states: s, actions: a };
         let outcome = transition.step(&at, &mut streams.transition)?;
         let mut next_states = outcome.next_states;
-        let moved = bounds.map_or(0, |bounds| bounds.clamp(&mut next_states));
+        let moved = limits.states.map_or(0, |bounds| bounds.clamp(&mut next_states));
         let transitions = Transitions { states: s, actions: a, next_states: next_states.view() };
         let rewards = match (&task.reward, outcome.rewards) {
             (Some(reward), _) => task::reward(&**reward, &transitions)?,
-            (None, Some(learned)) => learned,
+            (None, Some(learned)) => match limits.reward {
+                Some([low, high]) => learned.mapv(|reward| reward.clamp(low, high)),
+                None => learned,
+            },
             (None, None) => return Err(crate::Error::NoReward),
         };
         let terminated = match &task.termination {
@@ -183,7 +193,7 @@ pub fn simulate(
     on_step: impl FnMut(&Step<'_>) -> Result<()>,
 ) -> Result<Array1<f64>> {
     let starts = task.initial_states.draw(count, simulator.state_dim(), &mut streams.starts)?;
-    run(&mut Truth(simulator), task, None, policy, starts.states, streams, on_step)
+    run(&mut Truth(simulator), task, Limits::default(), policy, starts.states, streams, on_step)
 }
 
 /// Logs `count` episodes of `policy` under the true dynamics.

@@ -9,7 +9,7 @@ use common::{LinearModel, constant_std, exact_return, policy, reward};
 use hambo::AdversarySettings;
 use hambo::Transitions;
 use hambo::internals::{Choice, Game, Hallucination, ShiftAdversary, train_dqn, train_sac};
-use hambo::rollout::{Moment, run};
+use hambo::rollout::{Limits, Moment, run};
 use hambo::task::InitialStates;
 use hambo::{BoxError, Policy, Result, Reward, Seed, Silent, Stream, Streams, Task};
 use ndarray::{Array1, Array2, ArrayView1, Axis, array};
@@ -29,7 +29,7 @@ fn game<'a>(
     task: &'a Task,
     policy: &'a dyn Policy,
 ) -> Game<'a> {
-    Game { dynamics, radius, noise: false, task, bounds: None, policy }
+    Game { dynamics, radius, noise: false, task, limits: Limits::default(), policy }
 }
 
 fn quick() -> AdversarySettings {
@@ -202,7 +202,10 @@ fn the_discrete_adversary_attains_the_exhaustive_minimum_over_all_sequences() {
         .unwrap();
         let mut streams = Streams::new(Seed(seed), "final");
         let returns =
-            run(&mut transition, &task, None, &policy, ring(), &mut streams, |_| Ok(())).unwrap();
+            run(&mut transition, &task, Limits::default(), &policy, ring(), &mut streams, |_| {
+                Ok(())
+            })
+            .unwrap();
         let share = (neutral - returns.mean().unwrap()) / (neutral - minimum);
         println!("seed {seed}: {share:.4}, {} rounds", trained.rounds.len());
         assert!(share > 0.97, "seed {seed}: {share} of the possible decrease");
@@ -221,7 +224,10 @@ fn committed_returns_are_those_of_the_constant_sequences() {
             Hallucination::new(&model, Choice::Member(member), array![1.0, 1.0], false).unwrap();
         let mut streams = Streams::new(Seed(0), "committed");
         let returns =
-            run(&mut transition, &task, None, &policy(), ring(), &mut streams, |_| Ok(())).unwrap();
+            run(&mut transition, &task, Limits::default(), &policy(), ring(), &mut streams, |_| {
+                Ok(())
+            })
+            .unwrap();
         for (found, start) in returns.iter().zip(ring().rows()) {
             let exact = return_along(&model, start, &[member; SHORT as usize]);
             assert!((found - exact).abs() < 1e-5, "member {member}: {found}, not {exact}");

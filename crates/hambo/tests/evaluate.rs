@@ -43,6 +43,7 @@ fn model() -> Model {
             ..calibration
         },
         data_range: StateBounds::new(array![-1e3, -1e3], array![1e3, 1e3]).unwrap(),
+        reward_range: [-1e3, 1e3],
         range_widening: 0.5,
         data: DataIdentity {
             rows: 0,
@@ -285,4 +286,49 @@ fn a_policy_that_raises_ends_the_evaluation_with_its_own_words() {
     let error = model().evaluate(&Broken, &task(), &settings(), Seed(0), &Silent);
     let message = error.map(drop).expect_err("a broken policy").to_string();
     assert!(message.contains("the motor controller is offline"), "{message}");
+}
+
+#[test]
+fn a_learned_reward_stays_in_its_limits() {
+    /// Moves nowhere, and promises rewards that nobody has seen.
+    struct Generous;
+    impl hambo::Dynamics for Generous {
+        fn state_dim(&self) -> usize {
+            2
+        }
+        fn action_dim(&self) -> usize {
+            1
+        }
+        fn predicts_reward(&self) -> bool {
+            true
+        }
+        fn predict(
+            &self,
+            states: ndarray::ArrayView2<'_, f32>,
+            _actions: ndarray::ArrayView2<'_, f32>,
+        ) -> hambo::Result<hambo::Prediction> {
+            let mut mean = Array2::from_elem((states.nrows(), 3), 1e6);
+            mean.slice_mut(ndarray::s![.., ..2]).assign(&states);
+            let zeros = &mean * 0.0;
+            let (epistemic_std, aleatoric_std) = (zeros.clone(), zeros);
+            Ok(hambo::Prediction { mean, epistemic_std, aleatoric_std, members: None })
+        }
+    }
+    let mut model = Model { dynamics: Arc::new(Generous), ..model() };
+    model.calibration.temperatures = array![1.0, 1.0, 1.0];
+    model.calibration.largest_epistemic_std = array![1e3, 1e3, 1e3];
+    model.reward_range = [-1.0, 3.0];
+    let settings = EvaluationSettings { variants: vec![Variant::Ds], ..settings() };
+    let evaluated = |reward_bounds| {
+        let task = Task { reward: None, reward_bounds, ..task() };
+        model.evaluate(&policy(), &task, &settings, Seed(0), &Silent).unwrap()
+    };
+    // Half of the logged range's width is added on both sides.
+    let found = evaluated(None);
+    assert_eq!(found.variants[0].estimate.mean, 5.0 * HORIZON as f64);
+    let limits = found.reward_limits.unwrap();
+    assert_eq!((limits.low, limits.high, limits.widened), (-3.0, 5.0, Some(0.5)));
+    let found = evaluated(Some([0.0, 2.0]));
+    assert_eq!(found.variants[0].estimate.mean, 2.0 * HORIZON as f64);
+    assert_eq!(found.reward_limits.unwrap().widened, None);
 }

@@ -28,6 +28,7 @@ fn model(dynamics: LinearModel) -> Model {
         dynamics: Arc::new(dynamics),
         calibration: Calibration { temperatures: array![1.0, 1.0], ..calibration },
         data_range: StateBounds::new(array![-2.0, 0.0], array![2.0, 10.0]).unwrap(),
+        reward_range: [-1e3, 1e3],
         range_widening: 0.5,
         data: DataIdentity {
             rows: 0,

@@ -12,7 +12,7 @@ use hambo::bound::{Estimate, paired_difference};
 use hambo::dynamics::{MemberPrediction, Members};
 use hambo::internals::{Choice, Hallucination, MemberAdversary, ShiftAdversary};
 use hambo::rng::Stream;
-use hambo::rollout::{Moment, run};
+use hambo::rollout::{Limits, Moment, run};
 use hambo::task::InitialStates;
 use hambo::{BoxError, Dynamics, Error, Prediction, Result, Seed, Streams, Task, Termination};
 use ndarray::{Array1, Array2, Array3, ArrayView2, array};
@@ -34,7 +34,8 @@ fn returns_of(model: &LinearModel, choice: Choice<'_>, task: &Task, seed: u64) -
     let starts = Array2::from_shape_fn((EPISODES, 2), |(_, j)| start()[j]);
     let mut streams = Streams::new(Seed(seed), "returns");
     let returns =
-        run(&mut transition, task, None, &policy(), starts, &mut streams, |_| Ok(())).unwrap();
+        run(&mut transition, task, Limits::default(), &policy(), starts, &mut streams, |_| Ok(()))
+            .unwrap();
     returns.to_vec()
 }
 
@@ -126,7 +127,7 @@ fn an_episode_sees_the_same_noise_whatever_happens_to_the_others() {
             Hallucination::new(&model, Choice::Shift(&still), array![1.0, 1.0], true).unwrap();
         let starts = Array2::from_shape_fn((50, 2), |(_, j)| start()[j]);
         let mut streams = Streams::new(Seed(1), "noise");
-        run(&mut transition, task, None, &policy(), starts, &mut streams, |step| {
+        run(&mut transition, task, Limits::default(), &policy(), starts, &mut streams, |step| {
             for (row, &episode) in step.episodes.iter().enumerate() {
                 if step.time == 5 {
                     last[episode] = Some(step.next_states.row(row).to_vec());
@@ -188,7 +189,10 @@ fn without_noise_a_rollout_repeats_itself() {
     let starts = Array2::from_shape_fn((3, 2), |(_, j)| start()[j]);
     let mut streams = Streams::new(Seed(0), "quiet");
     let returns =
-        run(&mut transition, &task(), None, &policy(), starts, &mut streams, |_| Ok(())).unwrap();
+        run(&mut transition, &task(), Limits::default(), &policy(), starts, &mut streams, |_| {
+            Ok(())
+        })
+        .unwrap();
     let exact = exact_return(&model, &model.matrices[0], &model.drifts[0], &start(), HORIZON);
     assert!(returns.iter().all(|r| (r - exact).abs() < 1e-4));
 }
@@ -208,7 +212,8 @@ fn impossible_variants_are_refused() {
         Hallucination::new(&model, Choice::Distribution, array![1.0, 1.0], true).unwrap();
     let starts = Array2::zeros((3, 2));
     let mut streams = Streams::new(Seed(0), "none");
-    let error = run(&mut transition, &task, None, &policy(), starts, &mut streams, |_| Ok(()));
+    let error =
+        run(&mut transition, &task, Limits::default(), &policy(), starts, &mut streams, |_| Ok(()));
     assert!(matches!(error, Err(Error::NoReward)));
 }
 
@@ -265,7 +270,8 @@ fn learned_rewards_are_pessimistic_under_the_continuous_adversary() {
         let streams = &mut Streams::new(Seed(1), "reward");
         let policy = common::LinearPolicy(array![0.0]);
         let starts = array![[0.3], [0.1]];
-        run(&mut transition, &task, None, &policy, starts, streams, |_| Ok(())).unwrap()
+        run(&mut transition, &task, Limits::default(), &policy, starts, streams, |_| Ok(()))
+            .unwrap()
     };
     struct Up;
     impl ShiftAdversary for Up {

@@ -39,6 +39,7 @@ fn model(dynamics: impl Dynamics, logs: &Dataset) -> Model {
         },
         persistence: Persistence::default(),
         data_range: StateBounds::new(-&widest, widest).unwrap(),
+        reward_range: [-1e3, 1e3],
         range_widening: 0.5,
         data: logs.identity(),
         logged: LoggedSample::of(logs, &logs.all(), &mut Seed(0).stream("sample")),

@@ -28,6 +28,7 @@ fn evaluate(settings: EvaluationSettings) -> Evaluation {
             ..calibration
         },
         data_range: StateBounds::new(array![-1e3, -1e3], array![1e3, 1e3]).unwrap(),
+        reward_range: [-1e3, 1e3],
         range_widening: 0.5,
         data: DataIdentity {
             rows: 0,

@@ -65,6 +65,7 @@ fn filled(mut config: Config, data: Option<(&str, &Dataset)>) -> Result<String> 
             high: Limits::List(vec![1.0, 1.0, f32::INFINITY]),
             angles: vec![["cos", "sin"].map(|name| ColumnReference::Name(name.into()))],
         })),
+        reward_bounds: Some([-10.0, 0.0]),
         ..config.task.clone()
     };
     if let Some((path, dataset)) = data {
@@ -94,6 +95,7 @@ fn filled(mut config: Config, data: Option<(&str, &Dataset)>) -> Result<String> 
             high: limits(|range| range.max),
             angles: Vec::new(),
         }));
+        template.reward_bounds = Some([summary.rewards.min as f32, summary.rewards.max as f32]);
         let first = &names.states[0];
         template.reward = Some(format!("-({{{first}}}^2)"));
         template.termination = Some(format!("abs({{{first}}}) > 10"));

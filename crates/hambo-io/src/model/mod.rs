@@ -68,6 +68,7 @@ struct ModelFile {
     persistence: Persistence,
     logged_actions: Vec<LoggedActions>,
     data_range: StateBounds,
+    reward_range: [f32; 2],
     range_widening: f32,
     report: FitReport,
 }
@@ -93,6 +94,7 @@ impl SavedModel {
             persistence: model.persistence.clone(),
             logged_actions: model.logged.actions.clone(),
             data_range: model.data_range.clone(),
+            reward_range: model.reward_range,
             range_widening: model.range_widening,
             report: model.report.clone(),
         };
@@ -173,6 +175,7 @@ impl SavedModel {
             persistence: document.persistence,
             calibration: document.calibration,
             data_range: document.data_range,
+            reward_range: document.reward_range,
             range_widening: document.range_widening,
             data: document.data,
             report: document.report,

@@ -122,11 +122,15 @@ pub(super) fn assumptions(contents: &Contents<'_>) -> Vec<String> {
         });
     }
     said.push(match contents.outputs.len() > evaluation.data_range.len() {
-        true => {
-            "The reward was learned from the data, with an uncertainty of its own; the ends of \
-                 episodes are as the task states them."
-                .into()
-        }
+        true => format!(
+            "The reward was learned from the data, with an uncertainty of its own{}; the ends of \
+             episodes are as the task states them.",
+            evaluation.reward_limits.map_or(String::new(), |limits| format!(
+                ", and stays between {} and {}",
+                number(f64::from(limits.low)),
+                number(f64::from(limits.high))
+            ))
+        ),
         false => "The reward and the ends of episodes are exactly as the task states them.".into(),
     });
     said.push(match evaluation.state_limits {

@@ -70,10 +70,10 @@ impl<'a> BorrowedErrors<'a> {
             ended += step.terminated.iter().filter(|&&ended| ended).count();
             on_step(step)
         };
-        let (task, bounds, policy) = (game.task, game.bounds, game.policy);
+        let (task, limits, policy) = (game.task, game.limits, game.policy);
         let mut transition = Erring(self);
         let returns =
-            rollout::run(&mut transition, task, bounds, policy, starts.states, streams, watch)?;
+            rollout::run(&mut transition, task, limits, policy, starts.states, streams, watch)?;
         let played = Played { returns: returns.to_vec(), observed: starts.observed };
         Ok(Opinion { played, ended: ended as f64 / EPISODES as f64 })
     }

@@ -127,3 +127,15 @@ pub enum StateLimits {
     /// The range of the data, widened on both sides by this share of its width.
     Data { widened: f32 },
 }
+
+/// Where learned rewards may be.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RewardLimits {
+    /// The smallest reward of a step.
+    pub low: f32,
+    /// The largest.
+    pub high: f32,
+    /// They are the logged range, widened on both sides by this share of its width; none if the task
+    /// declares them.
+    pub widened: Option<f32>,
+}

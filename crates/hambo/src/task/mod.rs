@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use ask::{act, reward, terminated};
-pub use bounds::{StateBounds, StateLimits};
+pub use bounds::{RewardLimits, StateBounds, StateLimits};
 pub use constraint::Constraint;
 pub use controllers::{NoisyPolicy, UniformPolicy};
 pub use initial::{InitialStates, Starts};
@@ -42,6 +42,9 @@ pub struct Task {
     pub discount: f32,
     /// What every state obeys; `None` for the data's range, widened.
     pub state_bounds: Option<StateBounds>,
+    /// Smallest and largest reward of a step, if the reward is learned; `None` for the logged range,
+    /// widened.
+    pub reward_bounds: Option<[f32; 2]>,
     /// What else must hold; each is bounded on its own.
     pub constraints: Vec<Constraint>,
 }
@@ -60,6 +63,7 @@ impl Task {
             horizon,
             discount: 1.0,
             state_bounds: None,
+            reward_bounds: None,
             constraints: Vec::new(),
         }
     }
@@ -73,6 +77,10 @@ impl Task {
         if !(self.discount > 0.0 && self.discount <= 1.0) {
             let value = self.discount.to_string();
             return Err(Error::Setting { name: "discount", value, expected: "in (0, 1]" });
+        }
+        if let Some([low, high]) = self.reward_bounds.filter(|[low, high]| !(low <= high)) {
+            let value = format!("{low} to {high}");
+            return Err(Error::Setting { name: "reward_bounds", value, expected: "low <= high" });
         }
         for (index, Constraint { name, .. }) in self.constraints.iter().enumerate() {
             let is_taken = |other: &Constraint| other.name == *name;
@@ -100,6 +108,7 @@ impl fmt::Debug for Task {
             .field("horizon", &self.horizon)
             .field("discount", &self.discount)
             .field("state_bounds", &self.state_bounds)
+            .field("reward_bounds", &self.reward_bounds)
             .field("constraints", &self.constraints)
             .finish()
     }

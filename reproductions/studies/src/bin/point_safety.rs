@@ -102,12 +102,13 @@ fn true_walk(seed: Seed) -> Result<Walk> {
 fn walk(model: &Model, beta: f32, seed: Seed, with_adversary: bool) -> Result<Walk> {
     let task = point_safety::task(HORIZON);
     let radius = &(model.calibration.box_factors() * beta);
+    let bounds = model.data_range.widened(model.range_widening);
     let game = Game {
         dynamics: &*model.dynamics,
         radius,
         noise: false,
         task: &task,
-        bounds: Some(&model.data_range.widened(model.range_widening)),
+        limits: rollout::Limits { states: Some(&bounds), reward: None },
         policy: &POLICY,
     };
     let mut walk = Walk::default();
