@@ -150,8 +150,6 @@ class Adversary:
         Adam's steps for actor and critics, and for the entropy coefficient.
     entropy_coef
         Entropy coefficient at the start, in units of the reward's standard deviation.
-    discount
-        Discount inside the critics; the bound itself uses the task's.
     target_rate
         Share of the way that target critics go towards the critics in every step.
     batch_size
@@ -178,7 +176,6 @@ class Adversary:
     learning_rate: float = 1e-3
     entropy_learning_rate: float = 5e-5
     entropy_coef: float = 0.01
-    discount: float = 0.99
     target_rate: float = 5e-3
     batch_size: int = 1024
     episodes: int = 1000

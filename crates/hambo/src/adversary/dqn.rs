@@ -85,7 +85,7 @@ impl Learner for Dqn {
         let next_best: Array1<f32> =
             next_values.rows().into_iter().map(|values| values[best(values)]).collect();
         let target = &batch.rewards * -self.scales.reward
-            + next_best * &batch.goes_on * self.settings.discount;
+            + next_best * &batch.goes_on * self.scales.discount;
         let rows = target.len();
         // One in the column of the member that was picked, and the target there.
         let picked = Array2::from_shape_fn((rows, self.members), |(row, member)| {

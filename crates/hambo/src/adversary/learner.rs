@@ -26,12 +26,15 @@ pub(super) fn inputs(
     concatenate(Axis(1), &[states, actions, left.view()]).expect("one action per state")
 }
 
-/// Units in which an adversary sees its game.
+/// How an adversary sees its game: the units, and what later rewards weigh.
 #[derive(Debug, Clone)]
 pub(super) struct Scales {
     pub inputs: Standardizer,
     /// Factor that gives rewards unit variance.
     pub reward: f32,
+    /// The task's own: critics that know the time left need no other to stay finite, and one that
+    /// discounts more does not see what comes late.
+    pub discount: f32,
 }
 
 /// A learning adversary.

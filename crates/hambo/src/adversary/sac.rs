@@ -88,7 +88,7 @@ impl Sac {
         let soft_value =
             Self::smaller(self.targets.outputs(next)) - log_density * self.log_entropy_coef.exp();
         let target = batch.rewards.clone()
-            + soft_value * batch.goes_on.clone() * f64::from(self.settings.discount);
+            + soft_value * batch.goes_on.clone() * f64::from(self.scales.discount);
         let [rows, _] = target.dims();
         let target = target.reshape([1, rows, 1]).autodiff();
         let inputs = Tensor::cat(vec![batch.inputs.clone(), batch.choices.clone()], 1);

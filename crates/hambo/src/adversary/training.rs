@@ -43,7 +43,7 @@ pub(super) fn train<L: Learner>(
         };
         judged.push(game.play(choice, settings.episodes, &mut judge.clone(), watch)?.returns);
     }
-    let scales = survey.scales();
+    let scales = survey.scales(game.task.discount);
     let mut settings = settings.clone();
     for restart in 0..=settings.max_restarts {
         let rng = &mut seed.stream(&format!("adversary: learning {restart}"));
@@ -230,11 +230,11 @@ impl Survey {
         Ok(())
     }
 
-    fn scales(self) -> Scales {
+    fn scales(self, discount: f32) -> Scales {
         let columns = self.inputs.first().map_or(0, |inputs| inputs.ncols());
         let rewards = Standardizer::fit(1, self.rewards.into_iter());
         let inputs = Standardizer::fit(columns, self.inputs.into_iter());
-        Scales { inputs, reward: rewards.std()[0].recip() }
+        Scales { inputs, reward: rewards.std()[0].recip(), discount }
     }
 }
 
