@@ -72,7 +72,7 @@ class VariantResult:
     converged: bool | None
     """For learned adversaries: whether the last rounds no longer improved."""
     outside_data: float
-    """Share of steps that are less certain than every calibration point."""
+    """Share of steps that are less certain than 99 % of the calibration points."""
     at_limits: float
     """Share of steps whose next state was moved into the limits of the states."""
     foreign_actions: float

@@ -94,7 +94,7 @@ fn large(dimensions: usize) -> Evaluation {
     calibration.frequencies_after = repeat(&calibration.frequencies_after);
     calibration.frequencies_before = repeat(&calibration.frequencies_before);
     calibration.temperatures = ndarray::Array1::ones(dimensions);
-    calibration.largest_epistemic_std = ndarray::Array1::ones(dimensions);
+    calibration.usual_epistemic_std = ndarray::Array1::ones(dimensions);
     evaluation.data_range = vec![[-1.5, 1.5]; dimensions];
     evaluation.horizon = 1000;
     for variant in &mut evaluation.variants {
@@ -439,7 +439,7 @@ fn no_coordinate_is_ever_not_a_number() {
         variant.worst.truncate(1);
         (variant.estimate.mean, variant.lower_bound) = (f64::NAN, f64::NEG_INFINITY);
     }
-    evaluation.calibration.largest_epistemic_std.fill(0.0);
+    evaluation.calibration.usual_epistemic_std.fill(0.0);
     evaluation.data_range[0] = [2.0, 2.0];
     for (name, svg) in figures(&evaluation, &options(Some(3.0))) {
         let svg = svg.replace("DAinf", "");

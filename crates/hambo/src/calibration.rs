@@ -42,8 +42,9 @@ pub struct Calibration {
     pub error_after: f64,
     /// Points it rests on.
     pub points: usize,
-    /// The largest epistemic std of any of them, per output: beyond it nothing was checked.
-    pub largest_epistemic_std: Array1<f32>,
+    /// The epistemic std that hardly any of them exceeds, per output: all outputs together do so at
+    /// one point in a hundred. Beyond it little was checked.
+    pub usual_epistemic_std: Array1<f32>,
     /// The reliability curve: for every output and every one of [`LEVELS`] the share of points
     /// below that quantile, `[outputs, levels]`, with τ = 1 and with the temperatures.
     pub frequencies_before: Array2<f64>,
@@ -62,8 +63,8 @@ impl Calibration {
 
     /// Chooses temperatures on data that the model has not been fitted on.
     pub fn fit(dynamics: &dyn Dynamics, data: &Subset<'_>, kind: TemperatureKind) -> Result<Self> {
-        let (residuals, largest_epistemic_std) = residuals(dynamics, data)?;
-        Ok(Self { largest_epistemic_std, ..Self::of_residuals(residuals.view(), kind)? })
+        let (residuals, usual_epistemic_std) = residuals(dynamics, data)?;
+        Ok(Self { usual_epistemic_std, ..Self::of_residuals(residuals.view(), kind)? })
     }
 
     /// Chooses temperatures for standardised residuals `(y - μ) / σ`, `[points, outputs]`, of which
@@ -89,7 +90,7 @@ impl Calibration {
             error_before: mean_error(&columns, &ones),
             error_after: mean_error(&columns, &temperatures),
             points: residuals.nrows(),
-            largest_epistemic_std: Array1::zeros(columns.len()),
+            usual_epistemic_std: Array1::zeros(columns.len()),
             frequencies_before: frequencies(&columns, &ones),
             frequencies_after: frequencies(&columns, &temperatures),
             temperatures: temperatures.mapv(|temperature| temperature as f32),
@@ -97,25 +98,44 @@ impl Calibration {
     }
 }
 
-/// `(y - μ) / σ` of every output, with the total standard deviation σ; and the largest epistemic
-/// std of each output.
+/// Share of the points at which any output may exceed its usual epistemic std. The largest value of
+/// all would be that of a single odd point.
+const UNUSUAL: f64 = 0.01;
+
+/// `(y - μ) / σ` of every output, with the total standard deviation σ; and the usual epistemic std
+/// of each output.
 fn residuals(dynamics: &dyn Dynamics, data: &Subset<'_>) -> Result<(Array2<f32>, Array1<f32>)> {
     const ROWS: usize = 4096;
     let stride = data.rows().div_ceil(MAX_POINTS).max(1);
     let rows: Vec<usize> = (0..data.rows()).step_by(stride).map(|index| data.row(index)).collect();
     let mut residuals = Array2::zeros((0, dynamics.outputs()));
-    let mut largest = Array1::zeros(dynamics.outputs());
+    let mut stds = Array2::zeros((0, dynamics.outputs()));
     for rows in rows.chunks(ROWS) {
         let batch = data.dataset().gather(rows);
         let prediction = dynamics.predict(batch.states.view(), batch.actions.view())?;
-        for stds in prediction.epistemic_std.rows() {
-            largest.zip_mut_with(&stds, |largest: &mut f32, &std| *largest = largest.max(std));
-        }
+        let outputs = "one column per output";
+        stds.append(Axis(0), prediction.epistemic_std.view()).expect(outputs);
         let outcomes = batch.targets(Target::NextState, dynamics.predicts_reward());
         let chunk = (outcomes - &prediction.mean) / prediction.total_std();
-        residuals.append(Axis(0), chunk.view()).expect("one column per output");
+        residuals.append(Axis(0), chunk.view()).expect(outputs);
     }
-    Ok((residuals, largest))
+    Ok((residuals, usual(&stds)))
+}
+
+/// The value of every column that a share of `UNUSUAL` of the rows exceeds in one of the columns, if
+/// not in several at once.
+fn usual(stds: &Array2<f32>) -> Array1<f32> {
+    let share = UNUSUAL / stds.ncols().max(1) as f64;
+    let quantile = |column: ndarray::ArrayView1<'_, f32>| {
+        let mut sorted = column.to_vec();
+        sorted.sort_unstable_by(f32::total_cmp);
+        let above = (share * sorted.len() as f64).floor() as usize;
+        sorted[sorted.len() - 1 - above.min(sorted.len() - 1)]
+    };
+    match stds.nrows() {
+        0 => Array1::zeros(stds.ncols()),
+        _ => stds.columns().into_iter().map(quantile).collect(),
+    }
 }
 
 /// One output's standardised residuals, sorted.
@@ -233,6 +253,17 @@ mod tests {
         let skewed = planted(&[1.0], 500, 4).mapv(|x| x * x - 0.3);
         let found = Calibration::of_residuals(skewed.view(), TemperatureKind::PerOutput).unwrap();
         assert!(found.error_after <= found.error_before);
+    }
+
+    #[test]
+    fn one_odd_point_does_not_decide_what_is_usual() {
+        let mut stds = planted(&[1.0, 5.0], 10_000, 7).mapv(f32::abs);
+        stds[[123, 0]] = 1e6;
+        let usual = usual(&stds);
+        assert!(usual[0] < 4.0, "{usual}");
+        let exceeds = |row: ndarray::ArrayView1<'_, f32>| row[0] > usual[0] || row[1] > usual[1];
+        let outside = stds.rows().into_iter().filter(|&row| exceeds(row)).count();
+        assert!((80..=100).contains(&outside), "{outside} of 10,000");
     }
 
     #[test]

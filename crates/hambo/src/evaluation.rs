@@ -85,7 +85,7 @@ pub struct VariantResult {
     pub rounds: Vec<Round>,
     /// Times that training diverged and began again with a smaller step.
     pub restarts_after_divergence: usize,
-    /// Share of steps whose epistemic std exceeds that of every calibration point. Variants in which
+    /// Share of steps whose epistemic std is larger than usual on the data. Variants in which
     /// members decide are asked about in the first few hundred episodes only.
     pub outside_data: f64,
     /// Share of steps whose next state was moved into the limits of the states.

@@ -377,8 +377,8 @@ impl fmt::Display for Warning {
             ),
             Self::OutsideData { objective, variant, share } => write!(
                 f,
-                "{objective}, {variant}: {:.0} % of the steps are less certain than any \
-                 calibration point, where calibration says nothing",
+                "{objective}, {variant}: {:.0} % of the steps are less certain than 99 % of the \
+                 calibration points, where calibration says little",
                 100.0 * share
             ),
             Self::WeakCalibration { error } => {

@@ -94,11 +94,11 @@ impl<'a> Watcher<'a> {
         self.over_horizon.push(HorizonPoint { steps, estimate, lower_bound, epistemic_std });
     }
 
-    /// Counts the steps that are less certain than every calibration point.
+    /// Counts the steps that are less certain than usual.
     fn count(&mut self, stds: &Array2<f32>) {
-        let largest = &self.model.calibration.largest_epistemic_std;
+        let usual = &self.model.calibration.usual_epistemic_std;
         let is_outside =
-            |row: ArrayView1<'_, f32>| row.iter().zip(largest).any(|(std, largest)| std > largest);
+            |row: ArrayView1<'_, f32>| row.iter().zip(usual).any(|(std, usual)| std > usual);
         self.steps += stds.nrows();
         self.outside += stds.rows().into_iter().filter(|&row| is_outside(row)).count();
         for row in stds.rows() {

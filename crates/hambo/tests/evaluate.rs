@@ -39,7 +39,7 @@ fn model() -> Model {
         calibration: Calibration {
             temperatures: array![1.0, 1.0],
             error_after: 0.0,
-            largest_epistemic_std: array![1e3, 1e3],
+            usual_epistemic_std: array![1e3, 1e3],
             ..calibration
         },
         data_range: StateBounds::new(array![-1e3, -1e3], array![1e3, 1e3]).unwrap(),
@@ -194,7 +194,7 @@ fn each_constraint_has_a_bound_of_its_own() {
 fn doubts_are_stored_with_what_to_do() {
     let mut model = model();
     model.calibration.error_after = 0.2;
-    model.calibration.largest_epistemic_std = array![0.0, 0.0];
+    model.calibration.usual_epistemic_std = array![0.0, 0.0];
     let mut task = task();
     let few = Array2::from_shape_fn((4, 2), |(i, j)| start()[j] + i as f32 * 0.1);
     task.initial_states = InitialStates::Observed(few);
@@ -265,7 +265,7 @@ fn a_discount_does_not_soften_a_constraint() {
 #[test]
 fn committed_variants_know_when_they_leave_the_data() {
     let mut model = model();
-    model.calibration.largest_epistemic_std = array![0.0, 0.0];
+    model.calibration.usual_epistemic_std = array![0.0, 0.0];
     let settings = EvaluationSettings { variants: vec![Variant::DaInf], ..settings() };
     let found = model.evaluate(&policy(), &task(), &settings, Seed(0), &Silent).unwrap();
     assert!(found.variants[0].outside_data > 0.99);
@@ -316,7 +316,7 @@ fn a_learned_reward_stays_in_its_limits() {
     }
     let mut model = Model { dynamics: Arc::new(Generous), ..model() };
     model.calibration.temperatures = array![1.0, 1.0, 1.0];
-    model.calibration.largest_epistemic_std = array![1e3, 1e3, 1e3];
+    model.calibration.usual_epistemic_std = array![1e3, 1e3, 1e3];
     model.reward_range = [-1.0, 3.0];
     let settings = EvaluationSettings { variants: vec![Variant::Ds], ..settings() };
     let evaluated = |reward_bounds| {

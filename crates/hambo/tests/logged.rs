@@ -34,7 +34,7 @@ fn model(dynamics: impl Dynamics, logs: &Dataset) -> Model {
         calibration: Calibration {
             temperatures: Array1::ones(outputs),
             error_after: 0.0,
-            largest_epistemic_std: Array1::from_elem(outputs, 1e3),
+            usual_epistemic_std: Array1::from_elem(outputs, 1e3),
             ..calibration
         },
         persistence: Persistence::default(),

@@ -24,7 +24,7 @@ fn evaluate(settings: EvaluationSettings) -> Evaluation {
         dynamics: Arc::new(LinearModel::three_members(0.2)),
         calibration: Calibration {
             error_after: 0.0,
-            largest_epistemic_std: array![1e3, 1e3],
+            usual_epistemic_std: array![1e3, 1e3],
             ..calibration
         },
         data_range: StateBounds::new(array![-1e3, -1e3], array![1e3, 1e3]).unwrap(),

@@ -154,7 +154,7 @@ pub(super) fn model(contents: &Contents<'_>) -> String {
     ];
     let temperature = |index: usize| calibration.temperatures.get(index).map(|&t| f64::from(t));
     let uncertain =
-        |index: usize| calibration.largest_epistemic_std.get(index).map(|&std| f64::from(std));
+        |index: usize| calibration.usual_epistemic_std.get(index).map(|&std| f64::from(std));
     let shown = |value: Option<f64>| value.map_or("–".into(), number);
     let factor = |value: Option<f64>| value.map_or("–".into(), |value| fixed(value, 3));
     let rows: Vec<Vec<String>> = (0..contents.outputs.len())
@@ -170,7 +170,7 @@ pub(super) fn model(contents: &Contents<'_>) -> String {
     let columns = [
         ("Output", TEXT),
         ("Temperature τ", NUMBER),
-        ("Largest σₑ checked", NUMBER),
+        ("Usual σₑ", NUMBER),
         ("CA’s box, in σₑ", NUMBER),
     ];
     let note = "σₑ is the epistemic standard deviation: what more data would remove. CA may shift each \

@@ -263,7 +263,7 @@ fn adversaries(contents: &Contents<'_>, figures: &[Figure]) -> String {
     ];
     let numbers = format!(
         "<div><h3>In numbers</h3>{}<p class=\"note\">“Outside data” is the share of steps that are \
-         less certain than every calibration point. The second opinion is the return if the model \
+         less certain than 99 % of the calibration points. The second opinion is the return if the model \
          errs as it did on logged transitions like each step; a bound above it would be a \
          warning.</p></div>",
         table(&columns, &rows, main)

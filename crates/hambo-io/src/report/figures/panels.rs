@@ -112,9 +112,9 @@ pub(super) fn episodes(contents: &Contents<'_>) -> Option<Figure> {
 /// The model's uncertainty in the course of the episodes.
 pub(super) fn uncertainty(contents: &Contents<'_>) -> Option<Figure> {
     let shown = contents.shown()?;
-    let largest = &contents.evaluation.calibration.largest_epistemic_std;
+    let usual = &contents.evaluation.calibration.usual_epistemic_std;
     let curve = |variant: &hambo::VariantResult, output: usize| -> Vec<(f64, f64)> {
-        let checked = f64::from(largest[output]);
+        let checked = f64::from(usual[output]);
         let relative = |std: Option<&f64>| match std {
             Some(std) if checked > 0.0 => std / checked,
             _ => f64::NAN,
@@ -129,7 +129,7 @@ pub(super) fn uncertainty(contents: &Contents<'_>) -> Option<Figure> {
     };
     let highest = |points: &[(f64, f64)]| range(points.iter().map(|&(_, y)| y), 0.0).1;
     let curves: Vec<_> =
-        (0..largest.len().min(contents.outputs.len())).map(|output| curve(shown, output)).collect();
+        (0..usual.len().min(contents.outputs.len())).map(|output| curve(shown, output)).collect();
     let scores: Vec<f64> = curves.iter().map(|curve| highest(curve)).collect();
     let (kept, rest) = most_telling(&scores, "the largest uncertainty");
     let end = contents.evaluation.horizon as f64;
@@ -156,8 +156,8 @@ pub(super) fn uncertainty(contents: &Contents<'_>) -> Option<Figure> {
         _ => String::new(),
     };
     let caption = format!(
-        "Mean epistemic standard deviation over the steps, in units of the largest that calibration \
-         saw: above the dotted line nothing was checked. Blue: under {}{neutral}. In {} of all steps \
+        "Mean epistemic standard deviation over the steps, in units of the usual one on the \
+         data: above the dotted line little was checked. Blue: under {}{neutral}. In {} of all steps \
          under {} some output lies above it.{rest}",
         shown.variant,
         percent(shown.outside_data),
