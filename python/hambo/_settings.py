@@ -222,8 +222,8 @@ class Thresholds:
         Standard errors by which DA1 may lie above DAinf.
     skewed_returns
         Share of delta by which skewed returns may make the Monte Carlo limit fail more often.
-    few_starts
-        Fewer observed initial states than this are warned about.
+    few_starts, few_calibration_episodes
+        Fewer observed initial states, and fewer episodes behind the calibration, than this are warned about.
     """
 
     weak_calibration: float = 0.01
@@ -238,6 +238,7 @@ class Thresholds:
     under_trained: float = 2.0
     skewed_returns: float = 0.25
     few_starts: int = 30
+    few_calibration_episodes: int = 20
 
     def _document(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

@@ -165,10 +165,11 @@ pub fn model(model: &Model) -> String {
         [
             "calibration",
             &format!(
-                "error {} before, {} after; {} transitions",
+                "error {} before, {} after; {} transitions in {} episodes",
                 number(calibration.error_before),
                 number(calibration.error_after),
-                count(calibration.points)
+                count(calibration.points),
+                count(calibration.episodes)
             ),
         ],
         ["temperatures", &temperatures.join(", ")],

@@ -42,6 +42,8 @@ pub struct Calibration {
     pub error_after: f64,
     /// Points it rests on.
     pub points: usize,
+    /// Episodes that they come from. Steps of one episode resemble each other, so this counts more.
+    pub episodes: usize,
     /// The epistemic std that hardly any of them exceeds, per output: all outputs together do so at
     /// one point in a hundred. Beyond it little was checked.
     pub usual_epistemic_std: Array1<f32>,
@@ -64,7 +66,9 @@ impl Calibration {
     /// Chooses temperatures on data that the model has not been fitted on.
     pub fn fit(dynamics: &dyn Dynamics, data: &Subset<'_>, kind: TemperatureKind) -> Result<Self> {
         let (residuals, usual_epistemic_std) = residuals(dynamics, data)?;
-        Ok(Self { usual_epistemic_std, ..Self::of_residuals(residuals.view(), kind)? })
+        let episodes = data.episodes().len();
+        let calibration = Self::of_residuals(residuals.view(), kind)?;
+        Ok(Self { usual_epistemic_std, episodes, ..calibration })
     }
 
     /// Chooses temperatures for standardised residuals `(y - μ) / σ`, `[points, outputs]`, of which
@@ -90,6 +94,7 @@ impl Calibration {
             error_before: mean_error(&columns, &ones),
             error_after: mean_error(&columns, &temperatures),
             points: residuals.nrows(),
+            episodes: 0,
             usual_epistemic_std: Array1::zeros(columns.len()),
             frequencies_before: frequencies(&columns, &ones),
             frequencies_after: frequencies(&columns, &temperatures),

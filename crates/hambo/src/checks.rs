@@ -20,6 +20,11 @@ pub(crate) fn of_model(
     if model.calibration.error_after > thresholds.weak_calibration {
         warnings.push(Warning::WeakCalibration { error: model.calibration.error_after });
     }
+    // None are known of a calibration that was made elsewhere.
+    let episodes = model.calibration.episodes;
+    if episodes > 0 && episodes < thresholds.few_calibration_episodes {
+        warnings.push(Warning::FewCalibrationEpisodes { episodes });
+    }
     let terminated_episodes = model.data.terminated_episodes;
     if task.termination.is_none() && terminated_episodes > 0 {
         warnings.push(Warning::NoTermination { terminated_episodes });

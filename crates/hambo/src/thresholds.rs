@@ -38,6 +38,8 @@ pub struct Thresholds {
     pub skewed_returns: f64,
     /// Fewer observed initial states than this are warned about.
     pub few_starts: usize,
+    /// Fewer episodes behind the calibration than this are warned about.
+    pub few_calibration_episodes: usize,
 }
 
 impl Default for Thresholds {
@@ -56,6 +58,7 @@ impl Default for Thresholds {
             under_trained: 2.0,
             skewed_returns: 0.25,
             few_starts: 30,
+            few_calibration_episodes: 20,
         }
     }
 }

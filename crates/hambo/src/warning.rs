@@ -107,6 +107,11 @@ pub enum Warning {
     },
     /// The data chose the kernel that the proof takes as given.
     LearnedKernel,
+    /// The calibration rests on few episodes.
+    FewCalibrationEpisodes {
+        /// How many.
+        episodes: usize,
+    },
     /// Few initial states were observed.
     FewStarts {
         /// Independent observations.
@@ -180,6 +185,7 @@ impl Warning {
             Self::AtLimits { .. } => "at_limits",
             Self::EstimatedNorm { .. } => "estimated_norm",
             Self::LearnedKernel => "learned_kernel",
+            Self::FewCalibrationEpisodes { .. } => "few_calibration_episodes",
             Self::FewStarts { .. } => "few_starts",
             Self::SkewedReturns { .. } => "skewed_returns",
             Self::NoTermination { .. } => "no_termination",
@@ -231,6 +237,9 @@ impl Warning {
             Self::FewStarts { .. } | Self::SkewedReturns { .. } => {
                 "give a sampler of initial states, or logs with more episodes"
             }
+            Self::FewCalibrationEpisodes { .. } => {
+                "give logs with more episodes, or set aside more of them for calibration"
+            }
             Self::Diverged { .. } => "lower the adversary's learning rate",
             Self::WeakerSetting { .. } => {
                 "return to the default, or accept the weaker setting by its name"
@@ -247,7 +256,9 @@ impl Warning {
             Self::Diverged { .. } => Some("evaluation.adversary.learning_rate"),
             Self::SecondOpinion { .. } => Some("model.ensemble.max_steps"),
             Self::PersistentErrors { .. } => Some("evaluation.thresholds.persistent_errors"),
-            Self::WeakCalibration { .. } => Some("model.calibration_share"),
+            Self::WeakCalibration { .. } | Self::FewCalibrationEpisodes { .. } => {
+                Some("model.calibration_share")
+            }
             Self::OutsideData { .. } | Self::ForeignActions { .. } => {
                 Some("evaluation.thresholds.outside_data")
             }
@@ -286,6 +297,7 @@ impl Warning {
                 About { column: Some(column), ..About::default() }
             }
             Self::WeakCalibration { .. }
+            | Self::FewCalibrationEpisodes { .. }
             | Self::TerminationContradictsLogs { .. }
             | Self::RewardContradictsLogs { .. }
             | Self::EstimatedNorm { .. }
@@ -310,6 +322,7 @@ impl Warning {
     /// | `foreign_actions`, `at_limits` | yes, of conservative variants | no data says what follows there |
     /// | `no_termination` | yes | the bound is on episodes that go on where real ones end |
     /// | `estimated_norm`, `learned_kernel` | no | the proof no longer applies, but the bound stands where an ensemble's stands: on calibration |
+    /// | `few_calibration_episodes` | no | the calibration is rougher for it, in either direction |
     /// | `few_starts` | no | the limit is wider for it already |
     /// | `skewed_returns` | yes, of conservative variants | the limit fails more often than δ says |
     /// | `diverged` | no | training began again, and `not_converged` says whether it then converged |
@@ -334,6 +347,7 @@ impl Warning {
             Self::WeakerSetting { accepted, .. } => !accepted,
             Self::EstimatedNorm { .. }
             | Self::LearnedKernel
+            | Self::FewCalibrationEpisodes { .. }
             | Self::FewStarts { .. }
             | Self::Diverged { .. } => false,
         }
@@ -437,6 +451,12 @@ impl fmt::Display for Warning {
                 "the kernel's hyper-parameters were learned from the data, which the guarantee \
                  does not allow for",
             ),
+            Self::FewCalibrationEpisodes { episodes } => {
+                write!(
+                    f,
+                    "the calibration rests on only {episodes} episodes, whose steps are alike"
+                )
+            }
             Self::FewStarts { observed } => {
                 write!(f, "the Monte Carlo error rests on only {observed} observed initial states")
             }

@@ -122,10 +122,11 @@ fn kind(warning: &Warning) -> usize {
         Warning::NoTermination { .. } => 15,
         Warning::Diverged { .. } => 16,
         Warning::WeakerSetting { .. } => 17,
+        Warning::FewCalibrationEpisodes { .. } => 18,
     }
 }
 
-const KINDS: usize = 18;
+const KINDS: usize = 19;
 
 /// Every kind, of a variant where it has one, and whether it stops a certificate.
 fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
@@ -168,6 +169,7 @@ fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
         (Warning::EstimatedNorm { largest: 3.0 }, false),
         (Warning::LearnedKernel, false),
         (Warning::FewStarts { observed: 4 }, false),
+        (Warning::FewCalibrationEpisodes { episodes: 4 }, false),
         (skewed, bounds),
         (Warning::NoTermination { terminated_episodes: 3 }, true),
         (Warning::Diverged { objective: objective(), variant, restarts: 1 }, false),

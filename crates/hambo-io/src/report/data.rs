@@ -133,10 +133,12 @@ pub(super) fn model(contents: &Contents<'_>) -> String {
         (
             "Calibration",
             format!(
-                "Error {} before, {} after, on {} held-out points; above {} is warned about",
+                "Error {} before, {} after, on {} held-out points of {} episodes; above {} is warned \
+                 about",
                 number(calibration.error_before),
                 number(calibration.error_after),
                 count(calibration.points),
+                count(calibration.episodes),
                 number(evaluation.settings.thresholds.weak_calibration)
             ),
         ),
