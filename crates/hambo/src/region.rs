@@ -40,7 +40,9 @@ impl Region {
         match (&self.confidence, self.is_narrowed) {
             (Some(_), false) => {
                 "the model and the Monte Carlo error, one half each, provided that every output is a \
-                 function of its kernel's space with the stated norm, and its noise Gaussian"
+                 function of its kernel's space with the stated norm, that its noise is Gaussian with \
+                 the fitted variance, that no true state lies outside the limits that states are moved \
+                 into, and that the adversary has found the worst case"
             }
             (Some(_), true) => {
                 "the Monte Carlo error only: with `beta` below one the confidence region is narrower \
