@@ -44,6 +44,12 @@ pub(super) trait Learner: Sized {
     /// The same adversary without exploration.
     fn greedy(&self) -> Self;
 
+    /// The same adversary without exploration and at the edge of what it may choose, if it only ever
+    /// comes close to that.
+    fn at_the_edge(&self) -> Option<Self> {
+        None
+    }
+
     /// The same adversary as it explores in a round of that many episodes.
     fn exploring(&self, round: usize, episodes: usize, rng: &mut Stream) -> Self;
 

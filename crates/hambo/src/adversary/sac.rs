@@ -34,22 +34,38 @@ pub struct Sac {
     scales: Scales,
     settings: AdversarySettings,
     choice_dim: usize,
-    /// Act by the mean instead of a sample.
-    greedy: bool,
+    /// How it acts.
+    manner: Manner,
     /// Shifts that some episodes are pushed by from start to end, while exploring.
     held: Vec<Option<Array1<f32>>>,
+}
+
+/// How shifts follow from the Gaussian over them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// A sample.
+    Random,
+    /// The mean.
+    Greedy,
+    /// The nearest corner of the box. A tanh never gets there, and harm that grows with the shift is
+    /// largest there.
+    Edge,
 }
 
 impl Sac {
     /// Mean shift, or a sample around it, for standardised inputs.
     fn shift_of(&self, inputs: Tensor<2>, rng: &mut Stream) -> Array2<f32> {
         let raw = self.actor.outputs(inputs);
-        if self.greedy {
-            let [_, rows, _] = raw.dims();
-            let mean = raw.narrow(2, 0, self.choice_dim).reshape([rows, self.choice_dim]);
-            return array(mean.tanh());
+        if self.manner == Manner::Random {
+            return array(self.squash(raw, rng).0);
         }
-        array(self.squash(raw, rng).0)
+        let [_, rows, _] = raw.dims();
+        let mean = raw.narrow(2, 0, self.choice_dim).reshape([rows, self.choice_dim]);
+        let shift = array(mean.tanh());
+        match self.manner {
+            Manner::Edge => shift.mapv(f32::signum),
+            _ => shift,
+        }
     }
 
     /// A sampled shift `[rows, d_s]` and its log density `[rows, 1]`, from the actor's raw output:
@@ -162,20 +178,24 @@ impl Learner for Sac {
             scales,
             settings: settings.clone(),
             choice_dim,
-            greedy: false,
+            manner: Manner::Random,
             held: Vec::new(),
         }
     }
 
     fn greedy(&self) -> Self {
-        Self { greedy: true, held: Vec::new(), ..self.clone() }
+        Self { manner: Manner::Greedy, held: Vec::new(), ..self.clone() }
+    }
+
+    fn at_the_edge(&self) -> Option<Self> {
+        Some(Self { manner: Manner::Edge, ..self.greedy() })
     }
 
     fn exploring(&self, round: usize, episodes: usize, rng: &mut Stream) -> Self {
         let held = held(&self.settings, round, episodes, rng, |rng| {
             (0..self.choice_dim).map(|_| rng.random_range(-1..=1) as f32).collect()
         });
-        Self { greedy: false, held, ..self.clone() }
+        Self { manner: Manner::Random, held, ..self.clone() }
     }
 
     fn choice(&self) -> Choice<'_> {

@@ -111,12 +111,7 @@ impl Training<'_> {
                 return Ok(None);
             }
             let greedy = learner.greedy();
-            let mut streams = self.judge.clone();
-            let returns = game
-                .play(greedy.choice(), settings.episodes, &mut streams, |_| {
-                    self.report(round, &trained)
-                })?
-                .returns;
+            let returns = self.judged(&greedy, round, &trained)?;
             trained.rounds.push(Round {
                 attained: Estimate::of(&returns),
                 effect: paired_difference(&returns, neutral_returns),
@@ -126,12 +121,33 @@ impl Training<'_> {
                 trained.best_round = Some(round);
                 best_return = total(&returns);
             }
+            // The edge is a second candidate; rounds are compared by what they learned.
+            if let Some(edge) = learner.at_the_edge() {
+                let returns = self.judged(&edge, round, &trained)?;
+                if total(&returns) < best_return {
+                    trained.adversary = edge;
+                    trained.best_round = Some(round);
+                    best_return = total(&returns);
+                }
+            }
             if plateau.is_reached_by(&returns) {
                 trained.converged = true;
                 break;
             }
         }
         Ok(Some(trained))
+    }
+
+    /// What an adversary leaves to the policy, on the numbers that everything is judged on.
+    fn judged<L: Learner>(
+        &self,
+        adversary: &L,
+        round: usize,
+        trained: &Trained<L>,
+    ) -> Result<Vec<f64>> {
+        let (streams, episodes) = (&mut self.judge.clone(), self.settings.episodes);
+        let watch = |_: &Step<'_>| self.report(round, trained);
+        Ok(self.game.play(adversary.choice(), episodes, streams, watch)?.returns)
     }
 
     /// Rolls out the exploring adversary and remembers what it did.
