@@ -20,6 +20,7 @@ const MOST_CHOICES: usize = 20;
 /// Transitions of the data: all terminal ones up to a limit, and evenly spread others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedSample {
+    /// The sampled transitions.
     pub transitions: Batch,
     /// Whether an episode terminated there.
     pub terminated: Array1<bool>,
@@ -38,6 +39,7 @@ pub enum LoggedActions {
 }
 
 impl LoggedSample {
+    /// Samples a dataset, always in the same way.
     pub fn of(dataset: &Dataset) -> Self {
         let ends = dataset.episodes().iter().filter(|episode| episode.terminated);
         let mut is_terminal = vec![false; dataset.rows()];
@@ -66,6 +68,7 @@ impl LoggedSample {
         Self { transitions, terminated: Array1::default(0), actions: Vec::new() }
     }
 
+    /// Number of sampled transitions.
     pub fn rows(&self) -> usize {
         self.terminated.len()
     }
