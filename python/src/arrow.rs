@@ -9,7 +9,7 @@ use pyo3::types::{PyCapsule, PyCapsuleMethods};
 use crate::errors::Failure;
 
 /// All batches of an object that has `__arrow_c_stream__`.
-pub fn batches(table: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
+pub(crate) fn batches(table: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
     let py = table.py();
     let capsule = table.call_method0("__arrow_c_stream__")?;
     let capsule = capsule.cast_into::<PyCapsule>().map_err(PyErr::from)?;

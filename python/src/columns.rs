@@ -45,7 +45,7 @@ impl std::fmt::Debug for Borrowed {
 }
 
 /// The array's own memory if it is one contiguous block, else a copy.
-pub fn buffer(array: &Bound<'_, PyArrayDyn<f32>>) -> Buffer {
+pub(crate) fn buffer(array: &Bound<'_, PyArrayDyn<f32>>) -> Buffer {
     let first: *const f32 = array.data();
     if array.is_empty() || !array.is_c_contiguous() || !first.is_aligned() {
         return array.to_owned_array().iter().copied().collect::<Vec<f32>>().into();
@@ -55,7 +55,7 @@ pub fn buffer(array: &Bound<'_, PyArrayDyn<f32>>) -> Buffer {
 
 /// Named columns as one Arrow batch. They are float32 blocks `[rows, width]`, or plain float64, int64
 /// or boolean columns.
-pub fn batch(columns: &[(String, Bound<'_, PyAny>)]) -> PyResult<RecordBatch> {
+pub(crate) fn batch(columns: &[(String, Bound<'_, PyAny>)]) -> PyResult<RecordBatch> {
     let mut fields = Vec::new();
     let mut arrays: Vec<ArrayRef> = Vec::new();
     for (name, column) in columns {

@@ -8,6 +8,6 @@ use pyo3::prelude::*;
 ///
 /// It takes over the process's signals, as it does when it is a program of its own.
 #[pyfunction]
-pub fn command(py: Python<'_>, words: Vec<OsString>) -> u8 {
+pub(crate) fn command(py: Python<'_>, words: Vec<OsString>) -> u8 {
     py.detach(|| hambo_cli::run(words))
 }

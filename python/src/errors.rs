@@ -9,23 +9,23 @@ use pyo3::prelude::*;
 
 /// What went wrong, before there is an interpreter to raise it.
 #[derive(Debug)]
-pub struct Failure {
+pub(crate) struct Failure {
     /// The name of a class in `hambo/errors.py`.
     class: &'static str,
     message: String,
 }
 
 impl Failure {
-    pub fn new(class: &'static str, message: impl ToString) -> Self {
+    pub(crate) fn new(class: &'static str, message: impl ToString) -> Self {
         Self { class, message: message.to_string() }
     }
 
     /// A defect of this package, not of what it was given.
-    pub fn internal(message: impl std::fmt::Display) -> Self {
+    pub(crate) fn internal(message: impl std::fmt::Display) -> Self {
         Self::new("HamboError", format!("a defect in hambo, please report it: {message}"))
     }
 
-    pub fn raise(self, py: Python<'_>) -> PyErr {
+    pub(crate) fn raise(self, py: Python<'_>) -> PyErr {
         let class = py.import("hambo.errors").and_then(|errors| errors.getattr(self.class));
         match class.and_then(|class| class.call1((self.message,))) {
             Ok(exception) => PyErr::from_value(exception),
@@ -116,6 +116,6 @@ impl From<ExpressionError> for Failure {
 }
 
 /// Text that is not the JSON it should be.
-pub fn not_json(what: &str) -> impl FnOnce(serde_json::Error) -> Failure {
+pub(crate) fn not_json(what: &str) -> impl FnOnce(serde_json::Error) -> Failure {
     move |error| Failure::new("SettingError", format!("{what}: {error}"))
 }

@@ -40,7 +40,7 @@ enum Starts {
 #[pyfunction]
 #[pyo3(signature = (model, policy, plan_json, seed, *, reward, termination, starts, constraints, progress))]
 #[allow(clippy::too_many_arguments)]
-pub fn evaluate<'py>(
+pub(crate) fn evaluate<'py>(
     model: &Bound<'py, Model>,
     policy: &Bound<'py, PyAny>,
     plan_json: &str,
@@ -123,7 +123,7 @@ fn starts_of_the_data(model: &Model) -> PyResult<Starts> {
 
 /// Episodes of a function under the true dynamics of a built-in task.
 #[pyfunction]
-pub fn simulate(
+pub(crate) fn simulate(
     policy: &Bound<'_, PyAny>,
     task: String,
     horizon: usize,
@@ -152,28 +152,32 @@ fn parse(py: Python<'_>, json: &str) -> PyResult<ResultDocument> {
 
 /// Checks that a text is a result, and writes it in the one form that all have.
 #[pyfunction]
-pub fn check_evaluation(py: Python<'_>, json: &str) -> PyResult<String> {
+pub(crate) fn check_evaluation(py: Python<'_>, json: &str) -> PyResult<String> {
     serde_json::to_string(&parse(py, json)?).map_err(|error| Failure::internal(error).raise(py))
 }
 
 /// `certified`, `not_certified`, `inconclusive` or `no_threshold`.
 #[pyfunction]
 #[pyo3(signature = (json, threshold))]
-pub fn verdict(py: Python<'_>, json: &str, threshold: Option<f64>) -> PyResult<&'static str> {
+pub(crate) fn verdict(
+    py: Python<'_>,
+    json: &str,
+    threshold: Option<f64>,
+) -> PyResult<&'static str> {
     Ok(Verdict::of(&parse(py, json)?.evaluation, threshold).code())
 }
 
 /// Decimals that show the bound on its own side of the threshold.
 #[pyfunction]
 #[pyo3(signature = (json, threshold))]
-pub fn decimals(py: Python<'_>, json: &str, threshold: Option<f64>) -> PyResult<usize> {
+pub(crate) fn decimals(py: Python<'_>, json: &str, threshold: Option<f64>) -> PyResult<usize> {
     Ok(report::decimals(&parse(py, json)?.evaluation, threshold))
 }
 
 /// A page that stands alone.
 #[pyfunction]
 #[pyo3(signature = (json, *, title, policy, data, date, threshold))]
-pub fn report_html(
+pub(crate) fn report_html(
     py: Python<'_>,
     json: &str,
     title: String,
@@ -191,7 +195,7 @@ pub fn report_html(
 
 /// All defaults as JSON, against which Python's own are tested.
 #[pyfunction]
-pub fn default_settings(py: Python<'_>) -> PyResult<String> {
+pub(crate) fn default_settings(py: Python<'_>) -> PyResult<String> {
     #[derive(Default, Serialize)]
     struct Defaults {
         model: ModelSettings,

@@ -17,7 +17,7 @@ use crate::work::{Arguments, Desk};
 
 /// A part of a task, ready to travel to the worker.
 #[derive(Debug, Clone)]
-pub enum Part {
+pub(crate) enum Part {
     /// The number of a Python function.
     Function(usize),
     /// A path, a built-in task or an expression.
@@ -26,24 +26,24 @@ pub enum Part {
 
 /// Collects the Python functions among the parts.
 #[derive(Default)]
-pub struct Functions<'py>(pub Vec<Bound<'py, PyAny>>);
+pub(crate) struct Functions<'py>(pub Vec<Bound<'py, PyAny>>);
 
 impl<'py> Functions<'py> {
-    pub fn part(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Part> {
+    pub(crate) fn part(&mut self, given: &Bound<'py, PyAny>) -> PyResult<Part> {
         match given.cast::<PyString>() {
             Ok(text) => Ok(Part::Text(text.extract()?)),
             Err(_) => Ok(Part::Function(self.add(given))),
         }
     }
 
-    pub fn add(&mut self, function: &Bound<'py, PyAny>) -> usize {
+    pub(crate) fn add(&mut self, function: &Bound<'py, PyAny>) -> usize {
         self.0.push(function.clone());
         self.0.len() - 1
     }
 }
 
 /// A Python function, called through the desk.
-pub struct Remote {
+pub(crate) struct Remote {
     pub desk: Desk,
     pub function: usize,
 }
@@ -91,7 +91,11 @@ impl<P: Policy> Policy for Stoppable<P> {
     }
 }
 
-pub fn policy(part: Part, dims: (usize, usize), desk: &Desk) -> Result<Box<dyn Policy>, Failure> {
+pub(crate) fn policy(
+    part: Part,
+    dims: (usize, usize),
+    desk: &Desk,
+) -> Result<Box<dyn Policy>, Failure> {
     let desk = desk.clone();
     Ok(match part {
         Part::Function(function) => Box::new(Remote { desk, function }),
@@ -102,11 +106,11 @@ pub fn policy(part: Part, dims: (usize, usize), desk: &Desk) -> Result<Box<dyn P
 }
 
 /// Reads the parts that are text, for data as the model has it. Paths are as they are.
-pub fn reader(model: &Model) -> TaskReader<'_> {
+pub(crate) fn reader(model: &Model) -> TaskReader<'_> {
     TaskReader::new(&model.saved.model.data.names, Path::new(""))
 }
 
-pub fn reward(
+pub(crate) fn reward(
     part: Part,
     reader: &mut TaskReader<'_>,
     desk: &Desk,
@@ -118,7 +122,7 @@ pub fn reward(
 }
 
 /// None for a built-in task that goes on to the horizon.
-pub fn termination(
+pub(crate) fn termination(
     part: Part,
     reader: &mut TaskReader<'_>,
     desk: &Desk,
@@ -130,7 +134,7 @@ pub fn termination(
 }
 
 /// A Python function that draws initial states.
-pub fn sampler(function: usize, desk: &Desk) -> InitialStates {
+pub(crate) fn sampler(function: usize, desk: &Desk) -> InitialStates {
     let desk = desk.clone();
     InitialStates::sampler(move |count, rng| {
         let drawn = desk.call(function, Arguments::Draw { count, seed: rng.next_u64() })?;
@@ -138,7 +142,7 @@ pub fn sampler(function: usize, desk: &Desk) -> InitialStates {
     })
 }
 
-pub fn dims(model: &Model) -> (usize, usize) {
+pub(crate) fn dims(model: &Model) -> (usize, usize) {
     let dynamics = &model.saved.model.dynamics;
     (dynamics.state_dim(), dynamics.action_dim())
 }

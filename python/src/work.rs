@@ -30,19 +30,19 @@ const WAIT_FOR_WORKER: Duration = Duration::from_millis(300);
 /// The process in which the module was imported, and with it the threads of rayon's own pool.
 static IMPORTED_IN: OnceLock<u32> = OnceLock::new();
 
-pub fn remember_process() {
+pub(crate) fn remember_process() {
     IMPORTED_IN.get_or_init(std::process::id);
 }
 
 /// What a Python function is given.
-pub enum Arguments {
+pub(crate) enum Arguments {
     Batches(Vec<Array2<f32>>),
     Draw { count: usize, seed: u64 },
 }
 
 /// Where the worker asks and reports.
 #[derive(Clone)]
-pub struct Desk {
+pub(crate) struct Desk {
     requests: Sender<Question>,
     stop: Arc<AtomicBool>,
     /// When the last event was passed on, and of which stage.
@@ -58,7 +58,11 @@ enum Question {
 
 impl Desk {
     /// Calls one of the functions that [`run`] was given.
-    pub fn call(&self, function: usize, arguments: Arguments) -> Result<ArrayD<f32>, BoxError> {
+    pub(crate) fn call(
+        &self,
+        function: usize,
+        arguments: Arguments,
+    ) -> Result<ArrayD<f32>, BoxError> {
         let (reply, answer) = mpsc::sync_channel(1);
         let asked = self.requests.send(Question::Call { function, arguments, reply });
         let answer = asked.ok().and_then(|()| answer.recv().ok().flatten());
@@ -66,7 +70,7 @@ impl Desk {
         answer.ok_or_else(|| "it was stopped".into())
     }
 
-    pub fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }
@@ -89,7 +93,7 @@ impl Observer for Desk {
 }
 
 /// Runs `job` on a thread of its own. `functions` are what it may call, `progress` is told of events.
-pub fn run<T: Send + 'static>(
+pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     functions: &[Bound<'_, PyAny>],
     progress: Option<&Bound<'_, PyAny>>,

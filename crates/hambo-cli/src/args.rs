@@ -20,7 +20,7 @@ reports a lower bound on the policy's return.
 Start with `hambo demo`; then, on your own logs, `hambo inspect DATA` and
 `hambo init DATA`.";
 
-pub const EXIT_CODES: &str = "\
+pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
     0  done; for `certify`: CERTIFIED, the bound reaches the threshold
     1  internal failure (a full disk, a training that diverges)
@@ -39,7 +39,7 @@ const STYLES: Styles = Styles::styled()
 #[derive(Debug, Parser)]
 #[command(name = "hambo", version, about = ABOUT, long_about = LONG_ABOUT, styles = STYLES)]
 #[command(after_help = EXIT_CODES, max_term_width = 80)]
-pub struct Invocation {
+pub(crate) struct Invocation {
     #[command(subcommand)]
     pub command: Command,
 
@@ -52,7 +52,7 @@ pub struct Invocation {
 }
 
 #[derive(Debug, Args)]
-pub struct Appearance {
+pub(crate) struct Appearance {
     /// Print only warnings and the result
     #[arg(long, short, global = true)]
     pub quiet: bool,
@@ -63,7 +63,7 @@ pub struct Appearance {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Tell the whole story on a pendulum in about a minute: data, fit, bound, report
     Demo(Demo),
     /// Say what is in logs, and what is wrong with them
@@ -96,7 +96,7 @@ pub enum Command {
 }
 
 #[derive(Debug, Args)]
-pub struct Demo {
+pub(crate) struct Demo {
     /// New directory for everything that the demo makes
     #[arg(long, value_name = "DIR", default_value = "hambo-demo")]
     pub out: PathBuf,
@@ -105,7 +105,7 @@ pub struct Demo {
 /// Where settings come from: the file, then `--set`, then the other flags.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Settings")]
-pub struct Settings {
+pub(crate) struct Settings {
     /// File with settings [default: hambo.toml, if there is one]
     #[arg(long, value_name = "F")]
     pub config: Option<PathBuf>,
@@ -124,7 +124,7 @@ pub struct Settings {
 }
 
 #[derive(Debug, Args)]
-pub struct Inspect {
+pub(crate) struct Inspect {
     /// Log: a file, a directory, a pattern such as 'logs/*.parquet', or a Minari dataset's id
     pub data: PathBuf,
 
@@ -137,7 +137,7 @@ pub struct Inspect {
 }
 
 #[derive(Debug, Args)]
-pub struct Init {
+pub(crate) struct Init {
     /// Log to fill the file from
     pub data: Option<PathBuf>,
 
@@ -155,7 +155,7 @@ pub struct Init {
 }
 
 #[derive(Debug, Args)]
-pub struct Fit {
+pub(crate) struct Fit {
     /// Log: a file, a directory, a pattern such as 'logs/*.parquet', or a Minari dataset's id
     pub data: PathBuf,
 
@@ -172,7 +172,7 @@ pub struct Fit {
 }
 
 #[derive(Debug, Args)]
-pub struct Evaluate {
+pub(crate) struct Evaluate {
     /// Policy as an ONNX file: states in, actions out
     #[arg(long, value_name = "P.onnx")]
     pub policy: PathBuf,
@@ -191,7 +191,7 @@ pub struct Evaluate {
 }
 
 #[derive(Debug, Args)]
-pub struct Certify {
+pub(crate) struct Certify {
     /// The return that the policy must reach
     #[arg(long, value_name = "J0", allow_negative_numbers = true)]
     pub threshold: f64,
@@ -203,7 +203,7 @@ pub struct Certify {
 /// The model, or the data to fit one to.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-pub struct Basis {
+pub(crate) struct Basis {
     /// Log to fit a model to first; in place of --model
     pub data: Option<PathBuf>,
 
@@ -213,7 +213,7 @@ pub struct Basis {
 }
 
 #[derive(Debug, Args)]
-pub struct BoundFlags {
+pub(crate) struct BoundFlags {
     /// Steps per episode [default: task.horizon of hambo.toml]
     #[arg(long, value_name = "T")]
     pub horizon: Option<usize>,
@@ -234,7 +234,7 @@ pub struct BoundFlags {
 }
 
 #[derive(Debug, Args)]
-pub struct Outputs {
+pub(crate) struct Outputs {
     /// Keep the run in this directory, for `hambo report` and for --resume
     #[arg(long, value_name = "RUN")]
     pub out: Option<PathBuf>,
@@ -253,7 +253,7 @@ pub struct Outputs {
 }
 
 #[derive(Debug, Args)]
-pub struct Rank {
+pub(crate) struct Rank {
     /// Model that `hambo fit` has written
     #[arg(long, value_name = "MODEL")]
     pub model: PathBuf,
@@ -286,7 +286,7 @@ pub struct Rank {
 }
 
 #[derive(Debug, Args)]
-pub struct Report {
+pub(crate) struct Report {
     /// Directory that `evaluate` or `certify` has written with --out, or one of those in `rank`'s
     pub run: PathBuf,
 
@@ -297,7 +297,7 @@ pub struct Report {
 /// At least one of them.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
-pub struct Drawings {
+pub(crate) struct Drawings {
     /// File to write the page to
     #[arg(long, value_name = "F.html")]
     pub out: Option<PathBuf>,
@@ -308,7 +308,7 @@ pub struct Drawings {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Config {
+pub(crate) enum Config {
     /// Print the JSON Schema of hambo.toml
     Schema,
 }
@@ -322,7 +322,7 @@ fn variant(name: &str) -> Result<Variant, String> {
 
 impl Invocation {
     /// Reads the command line; help and mistakes come back as errors.
-    pub fn read(words: Vec<OsString>) -> Result<Self, clap::Error> {
+    pub(crate) fn read(words: Vec<OsString>) -> Result<Self, clap::Error> {
         // Help and mistakes are printed before anything is parsed.
         let plain = words.iter().any(|word| word == "--no-color");
         let color = if plain { ColorChoice::Never } else { ColorChoice::Auto };

@@ -17,7 +17,7 @@ use crate::run::{Run, RunCheckpoints, RunRecord, SCHEMA};
 use crate::task::{self, Defined};
 
 /// The settings, with the flags of the bound applied.
-pub fn settings(settings: &Settings, bound: &BoundFlags) -> Result<Loaded> {
+pub(crate) fn settings(settings: &Settings, bound: &BoundFlags) -> Result<Loaded> {
     let mut loaded = Loaded::of(settings)?;
     let config = &mut loaded.config;
     config.task.horizon = bound.horizon.or(config.task.horizon);
@@ -38,7 +38,7 @@ pub fn settings(settings: &Settings, bound: &BoundFlags) -> Result<Loaded> {
 }
 
 /// A policy, with what its file tells before it is played.
-pub struct Candidate {
+pub(crate) struct Candidate {
     pub file: PolicyFile,
     policy: OnnxPolicy,
     pub notes: Vec<FileNote>,
@@ -46,14 +46,14 @@ pub struct Candidate {
 
 impl Candidate {
     /// For states and actions of these widths.
-    pub fn load(path: &Path, (state_dim, action_dim): (usize, usize)) -> Result<Self> {
+    pub(crate) fn load(path: &Path, (state_dim, action_dim): (usize, usize)) -> Result<Self> {
         let policy = OnnxPolicy::load(path, state_dim, action_dim)?;
         let file = PolicyFile { file: path.display().to_string(), blake3: task::hash(path)? };
         Ok(Self { file, policy, notes: Vec::new() })
     }
 
     /// Compares its actions with those in the logs of a model.
-    pub fn compare(&mut self, saved: &SavedModel) -> Result<()> {
+    pub(crate) fn compare(&mut self, saved: &SavedModel) -> Result<()> {
         let model = &saved.model;
         let notes = self.policy.action_range_notes(&model.logged, &model.data.names)?;
         self.notes = notes
@@ -69,7 +69,7 @@ impl Candidate {
 }
 
 /// What a run is about.
-pub fn record(
+pub(crate) fn record(
     policy: &Candidate,
     basis: &str,
     origin: &Origin,
@@ -104,7 +104,7 @@ fn command(words: &[String]) -> String {
 }
 
 /// Evaluates one policy, or goes on with its run; `prefix` tells several policies apart.
-pub fn assess(
+pub(crate) fn assess(
     saved: &SavedModel,
     policy: &Candidate,
     task: &hambo::Task,
@@ -124,7 +124,7 @@ pub fn assess(
 }
 
 /// Says how to go on.
-pub fn resumable(failure: Failure, is_kept: bool) -> Failure {
+pub(crate) fn resumable(failure: Failure, is_kept: bool) -> Failure {
     match (&failure, is_kept) {
         (Failure::Interrupted(_), true) => {
             failure.with_advice("the same command with --resume goes on from here")
@@ -137,7 +137,7 @@ pub fn resumable(failure: Failure, is_kept: bool) -> Failure {
 }
 
 /// The result, as `--json` writes it and a run keeps it.
-pub fn document(
+pub(crate) fn document(
     found: Evaluation,
     policy: &Candidate,
     threshold: Option<f64>,
@@ -154,7 +154,7 @@ pub fn document(
 }
 
 /// A document as text.
-pub fn to_json(document: &ResultDocument) -> Result<Vec<u8>> {
+pub(crate) fn to_json(document: &ResultDocument) -> Result<Vec<u8>> {
     let broken = |error: serde_json::Error| Failure::Internal(format!("the result: {error}"));
     let mut json = serde_json::to_vec_pretty(document).map_err(broken)?;
     json.push(b'\n');

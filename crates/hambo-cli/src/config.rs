@@ -14,12 +14,12 @@ use crate::args::Settings;
 use crate::failure::{Failure, Result};
 
 /// The file that is read when none is named.
-pub const FILE: &str = "hambo.toml";
+pub(crate) const FILE: &str = "hambo.toml";
 
 /// Settings of the `hambo` command.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Config {
+pub(crate) struct Config {
     /// Seed of all randomness: the same seed gives the same bound. One beyond what TOML's integers
     /// can hold is written as text.
     #[serde(with = "seed")]
@@ -42,7 +42,7 @@ pub struct Config {
 /// Where a return comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct TaskSettings {
+pub(crate) struct TaskSettings {
     /// Steps per episode.
     pub horizon: Option<usize>,
     /// Weight of a reward relative to the one before it, in (0, 1]; 1 means none.
@@ -81,7 +81,7 @@ impl Default for TaskSettings {
 
 /// Settings, and where they came from.
 #[derive(Debug, Clone)]
-pub struct Loaded {
+pub(crate) struct Loaded {
     pub config: Config,
     /// Paths in the settings are relative to this.
     pub base: PathBuf,
@@ -89,7 +89,7 @@ pub struct Loaded {
 
 impl Loaded {
     /// Reads the file, if there is one, and applies `--set` and `--seed`.
-    pub fn of(settings: &Settings) -> Result<Self> {
+    pub(crate) fn of(settings: &Settings) -> Result<Self> {
         let found = || Path::new(FILE).is_file().then(|| PathBuf::from(FILE));
         let file = settings.config.clone().or_else(found);
         let mut config = match &file {
@@ -114,12 +114,12 @@ mod seed {
         Text(String),
     }
 
-    pub fn serialize<S: Serializer>(seed: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(seed: &u64, serializer: S) -> Result<S::Ok, S::Error> {
         let number = i64::try_from(*seed).map(Seed::Number);
         number.unwrap_or_else(|_| Seed::Text(seed.to_string())).serialize(serializer)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
         let text = match Seed::deserialize(deserializer)? {
             Seed::Number(number) => number.to_string(),
             Seed::Text(text) => text,
@@ -132,7 +132,7 @@ mod seed {
 }
 
 impl Config {
-    pub fn to_toml(&self) -> Result<String> {
+    pub(crate) fn to_toml(&self) -> Result<String> {
         toml::to_string(self)
             .map_err(|error| Failure::Internal(format!("the settings cannot be written: {error}")))
     }
@@ -148,7 +148,7 @@ fn read(file: &Path) -> Result<Config> {
 }
 
 /// Applies `key=value` pairs, whose keys are dotted and whose values are TOML or else text.
-pub fn change(config: Config, pairs: &[String]) -> Result<Config> {
+pub(crate) fn change(config: Config, pairs: &[String]) -> Result<Config> {
     let mut config = config;
     for pair in pairs {
         let wrong = |message: String| Failure::input(format!("--set {pair}: {message}"));
@@ -199,7 +199,7 @@ fn suggestion(message: &str) -> String {
 }
 
 /// What differs between two settings, key by key.
-pub fn differences(before: &str, now: &str) -> Vec<String> {
+pub(crate) fn differences(before: &str, now: &str) -> Vec<String> {
     let flat = |text: &str| {
         let mut flat = BTreeMap::new();
         let table = toml::from_str::<Table>(text).unwrap_or_default();
@@ -230,7 +230,7 @@ fn flatten(prefix: &str, value: &Value, into: &mut BTreeMap<String, String>) {
 }
 
 /// Settings as JSON, in which infinite limits are text.
-pub fn json(value: &Value) -> serde_json::Value {
+pub(crate) fn json(value: &Value) -> serde_json::Value {
     match value {
         Value::Float(number) => match serde_json::Number::from_f64(*number) {
             Some(number) => number.into(),

@@ -9,7 +9,7 @@ use crate::screen::{BAD, BOLD, DOUBT, GOOD, count, number, styled, table, wrap};
 
 /// The table of variants, the constraints, the warnings and, last, the bound and the verdict; if
 /// `quiet`, only the warnings and the last line.
-pub fn result(document: &ResultDocument, verdict: &Verdict, quiet: bool) -> String {
+pub(crate) fn result(document: &ResultDocument, verdict: &Verdict, quiet: bool) -> String {
     let (found, threshold) = (&document.evaluation, document.threshold);
     let decimals = decimals(found, threshold);
     let remarks = remarks(document);
@@ -106,7 +106,7 @@ fn meaning(found: &Evaluation, verdict: &Verdict, threshold: f64) -> String {
     }
 }
 
-pub fn exit(verdict: &Verdict) -> Exit {
+pub(crate) fn exit(verdict: &Verdict) -> Exit {
     match verdict {
         Verdict::Certified { .. } | Verdict::NoThreshold => Exit::Done,
         Verdict::NotCertified => Exit::NotCertified,
@@ -145,7 +145,7 @@ fn rounded_down(value: f64, decimals: usize) -> String {
 }
 
 /// What a fit settled on.
-pub fn model(model: &Model) -> String {
+pub(crate) fn model(model: &Model) -> String {
     let (rows, episodes) = (count(model.data.rows), count(model.data.episodes));
     let kind = match &model.report {
         FitReport::Ensemble(fit) => {

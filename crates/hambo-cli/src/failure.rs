@@ -21,18 +21,21 @@ pub enum Failure {
     Input(String),
     /// The user cannot: a full disk, a training that diverges, a mistake in this program.
     Internal(String),
+    /// The user stopped it, or whoever runs it did.
     Interrupted(String),
     /// Whoever reads our output has gone away, such as `head`.
     ReaderGone,
 }
 
-pub type Result<T, E = Failure> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
+    /// A failure that the user can mend.
     pub fn input(message: impl Into<String>) -> Self {
         Self::Input(message.into())
     }
 
+    /// The exit code that tells it to the caller.
     pub fn exit(&self) -> Exit {
         match self {
             Self::Input(_) => Exit::Input,
@@ -135,7 +138,7 @@ impl From<ExpressionError> for Failure {
 }
 
 /// A panic is a mistake of this program; it should not look like the user's.
-pub fn report_panics() {
+pub(crate) fn report_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|at| format!(" at {}:{}", at.file(), at.line()));
         let message = panic.payload_as_str().unwrap_or("no message");

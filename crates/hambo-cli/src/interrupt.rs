@@ -7,7 +7,7 @@ use crate::failure::{Exit, Failure, Result};
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
 /// Listens to Ctrl-C and to requests to terminate.
-pub fn listen() -> Result<()> {
+pub(crate) fn listen() -> Result<()> {
     static LISTENING: AtomicBool = AtomicBool::new(false);
     if LISTENING.swap(true, Ordering::Relaxed) {
         return Ok(());
@@ -21,12 +21,12 @@ pub fn listen() -> Result<()> {
         .map_err(|error| Failure::Internal(format!("cannot listen to Ctrl-C: {error}")))
 }
 
-pub fn requested() -> bool {
+pub(crate) fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
 }
 
 /// For stages that are not asked while they work.
-pub fn check(stage: &str) -> Result<()> {
+pub(crate) fn check(stage: &str) -> Result<()> {
     match requested() {
         true => Err(Failure::Interrupted(format!("interrupted during {stage}"))),
         false => Ok(()),

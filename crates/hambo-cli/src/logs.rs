@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::screen::count;
 
 /// Reads a log, and tells what the reader had to decide.
-pub fn read(data: &Path, loaded: &Loaded, progress: &Progress) -> Result<Dataset> {
+pub(crate) fn read(data: &Path, loaded: &Loaded, progress: &Progress) -> Result<Dataset> {
     progress.begin("read");
     let opened = read::open(data, &loaded.config.data)?;
     progress.end();
@@ -32,7 +32,7 @@ pub fn read(data: &Path, loaded: &Loaded, progress: &Progress) -> Result<Dataset
 }
 
 /// Fits a model to logs that the user calls `from`.
-pub fn fit(
+pub(crate) fn fit(
     data: &Dataset,
     from: &Path,
     config: &Config,
@@ -46,7 +46,7 @@ pub fn fit(
 }
 
 /// Loads a model that was saved.
-pub fn load(directory: &Path) -> Result<SavedModel> {
+pub(crate) fn load(directory: &Path) -> Result<SavedModel> {
     if !directory.is_dir() {
         let what = if directory.exists() { "is not a directory" } else { "does not exist" };
         let message = format!(

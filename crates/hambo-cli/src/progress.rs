@@ -14,7 +14,7 @@ use crate::screen::{number, wrap};
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// Shows what the work is at, and asks it to stop when the user does.
-pub struct Progress {
+pub(crate) struct Progress {
     way: Way,
     state: Mutex<State>,
 }
@@ -37,7 +37,7 @@ struct State {
 }
 
 impl Progress {
-    pub fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
         let way = match (quiet, std::io::stderr().is_terminal()) {
             (true, _) => Way::Quiet,
             (false, true) => Way::Bar,
@@ -56,7 +56,7 @@ impl Progress {
     }
 
     /// Something else is being worked on from now.
-    pub fn begin(&self, label: &str) {
+    pub(crate) fn begin(&self, label: &str) {
         let mut state = self.state();
         state.clear();
         state.label = label.into();
@@ -70,12 +70,12 @@ impl Progress {
     }
 
     /// Nothing is being worked on.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         self.state().clear();
     }
 
     /// A line that stays.
-    pub fn note(&self, line: &str) {
+    pub(crate) fn note(&self, line: &str) {
         if self.way == Way::Quiet {
             return;
         }
@@ -174,7 +174,7 @@ fn text(event: &Event, elapsed: Duration) -> String {
 }
 
 /// `12 s`, `3 min 20 s`, `2 h 5 min`.
-pub fn duration(seconds: f64) -> String {
+pub(crate) fn duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {
         0..60 => format!("{whole} s"),

@@ -29,7 +29,7 @@ use crate::progress::{Progress, duration};
 use crate::screen::number;
 
 /// Schema 1 kept the evaluation apart from the result.
-pub const SCHEMA: u64 = 2;
+pub(crate) const SCHEMA: u64 = 2;
 
 const RECORD: &str = "run.json";
 const SETTINGS: &str = "settings.toml";
@@ -40,7 +40,7 @@ const MODEL: &str = "model";
 
 /// What a run is about. Two runs with the same record and settings find the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunRecord {
+pub(crate) struct RunRecord {
     pub schema: u64,
     pub version: String,
     /// As it was typed.
@@ -77,7 +77,7 @@ impl RunRecord {
 
 /// A run's directory.
 #[derive(Debug)]
-pub struct Run {
+pub(crate) struct Run {
     directory: PathBuf,
     /// Held while the run is worked on; the system lets go of it when the process ends.
     _lock: Option<File>,
@@ -85,7 +85,7 @@ pub struct Run {
 
 impl Run {
     /// Begins a run in a new directory, or goes on with one that is about the same.
-    pub fn begin(
+    pub(crate) fn begin(
         directory: &Path,
         record: &RunRecord,
         settings: &str,
@@ -164,12 +164,12 @@ impl Run {
     }
 
     /// Opens a run that was begun earlier.
-    pub fn open(directory: &Path) -> Result<Self> {
+    pub(crate) fn open(directory: &Path) -> Result<Self> {
         let run = Self { directory: directory.into(), _lock: None };
         run.record().map(|_| run)
     }
 
-    pub fn record(&self) -> Result<RunRecord> {
+    pub(crate) fn record(&self) -> Result<RunRecord> {
         let path = self.directory.join(RECORD);
         if !path.is_file() {
             let message = format!(
@@ -195,17 +195,17 @@ impl Run {
         load(&path)
     }
 
-    pub fn settings(&self) -> Result<String> {
+    pub(crate) fn settings(&self) -> Result<String> {
         let path = self.directory.join(SETTINGS);
         fs::read_to_string(&path).map_err(|error| Failure::io(&path, "read it", &error))
     }
 
-    pub fn model(&self) -> PathBuf {
+    pub(crate) fn model(&self) -> PathBuf {
         self.directory.join(MODEL)
     }
 
     /// What was found, if the run is finished.
-    pub fn result(&self) -> Result<Option<ResultDocument>> {
+    pub(crate) fn result(&self) -> Result<Option<ResultDocument>> {
         let path = self.directory.join(RESULT);
         if !path.is_file() {
             return Ok(None);
@@ -215,7 +215,7 @@ impl Run {
     }
 
     /// Writes what was found.
-    pub fn finish(&self, json: &[u8]) -> Result<()> {
+    pub(crate) fn finish(&self, json: &[u8]) -> Result<()> {
         Ok(atomic::write(&self.directory.join(RESULT), json)?)
     }
 
@@ -229,7 +229,7 @@ impl Run {
 }
 
 /// A run in progress: findings go to its directory, if it has one, and events to the screen.
-pub struct RunCheckpoints<'a> {
+pub(crate) struct RunCheckpoints<'a> {
     pub run: Option<&'a Run>,
     pub progress: &'a Progress,
     /// Shown before the part when several policies are evaluated.

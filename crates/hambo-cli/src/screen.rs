@@ -6,20 +6,20 @@ use anstyle::{AnsiColor, Style};
 
 use crate::failure::{Failure, Result};
 
-pub const WIDTH: usize = 80;
+pub(crate) const WIDTH: usize = 80;
 
-pub const BOLD: Style = Style::new().bold();
-pub const GOOD: Style = AnsiColor::Green.on_default().bold();
-pub const BAD: Style = AnsiColor::Red.on_default().bold();
-pub const DOUBT: Style = AnsiColor::Yellow.on_default().bold();
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const DOUBT: Style = AnsiColor::Yellow.on_default().bold();
 
 /// `text` in a style; `anstream` removes it where no colours are wanted.
-pub fn styled(style: Style, text: &str) -> String {
+pub(crate) fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
 /// Prints to standard output.
-pub fn print(text: &str) -> Result<()> {
+pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::ReaderGone),
@@ -29,7 +29,7 @@ pub fn print(text: &str) -> Result<()> {
 }
 
 /// Says why the command could not do what it was asked to.
-pub fn failure(failure: &Failure) {
+pub(crate) fn failure(failure: &Failure) {
     let text = match failure {
         Failure::ReaderGone => return,
         Failure::Input(message) | Failure::Internal(message) => {
@@ -42,7 +42,7 @@ pub fn failure(failure: &Failure) {
 }
 
 /// Breaks long lines; the first line of each is indented by `first`, the others by `rest`.
-pub fn wrap(text: &str, first: usize, rest: usize) -> String {
+pub(crate) fn wrap(text: &str, first: usize, rest: usize) -> String {
     let (first, rest) = (" ".repeat(first), " ".repeat(rest));
     let options = textwrap::Options::new(WIDTH)
         .initial_indent(&first)
@@ -53,7 +53,7 @@ pub fn wrap(text: &str, first: usize, rest: usize) -> String {
 }
 
 /// A table with right-aligned columns, but for the first `left` ones.
-pub fn table(rows: &[Vec<String>], left: usize) -> String {
+pub(crate) fn table(rows: &[Vec<String>], left: usize) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
@@ -77,7 +77,7 @@ pub fn table(rows: &[Vec<String>], left: usize) -> String {
 }
 
 /// `12,345`
-pub fn count(number: usize) -> String {
+pub(crate) fn count(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -90,7 +90,7 @@ pub fn count(number: usize) -> String {
 }
 
 /// About five significant digits.
-pub fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
     match size {
         0.0 => "0".into(),

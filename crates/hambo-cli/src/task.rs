@@ -12,14 +12,14 @@ use crate::config::Loaded;
 use crate::failure::{Failure, Result};
 
 /// A task, with what it was made of.
-pub struct Defined {
+pub(crate) struct Defined {
     pub task: Task,
     /// Hashes of the files behind it: a resumed run must find the same ones.
     pub files: Vec<(String, String)>,
 }
 
 /// Makes the task that the settings describe, for data with these columns and of this origin.
-pub fn define(loaded: &Loaded, names: &ColumnNames, origin: &Origin) -> Result<Defined> {
+pub(crate) fn define(loaded: &Loaded, names: &ColumnNames, origin: &Origin) -> Result<Defined> {
     let settings = &loaded.config.task;
     let horizon = settings.horizon.ok_or_else(|| {
         Failure::input("no horizon: give --horizon T, or `horizon` in [task] of hambo.toml")
@@ -50,7 +50,7 @@ pub fn define(loaded: &Loaded, names: &ColumnNames, origin: &Origin) -> Result<D
 }
 
 /// BLAKE3 of a file.
-pub fn hash(path: &Path) -> Result<String> {
+pub(crate) fn hash(path: &Path) -> Result<String> {
     let bytes = std::fs::read(path).map_err(|error| Failure::io(path, "read it", &error))?;
     Ok(blake3::hash(&bytes).to_string())
 }

@@ -11,158 +11,373 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The operating system refused.
     #[error("{}: cannot {doing}: {source}", path.display())]
-    Io { path: PathBuf, doing: &'static str, source: std::io::Error },
+    Io {
+        /// Where.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// Its answer.
+        source: std::io::Error,
+    },
 
+    /// Something of that name is there already.
     #[error("{} exists already; remove it, or choose another name", path.display())]
-    Exists { path: PathBuf },
+    Exists {
+        /// Where.
+        path: PathBuf,
+    },
 
+    /// A directory stands where a file is to be written.
     #[error("{} is a directory; give the name of a file", path.display())]
-    IsDirectory { path: PathBuf },
+    IsDirectory {
+        /// Where.
+        path: PathBuf,
+    },
 
+    /// A directory lacks a file that every saved model has.
     #[error(
         "{} is not a saved model: it has no `{missing}`; give the directory that was written",
         path.display()
     )]
-    NotAModel { path: PathBuf, missing: &'static str },
+    NotAModel {
+        /// Where.
+        path: PathBuf,
+        /// The file that is missing.
+        missing: &'static str,
+    },
 
+    /// A file of a saved model is not the one that was saved.
     #[error(
         "{}: the file `{file}` has changed since the model was saved; copy or fit the model again",
         path.display()
     )]
-    Damaged { path: PathBuf, file: String },
+    Damaged {
+        /// Where.
+        path: PathBuf,
+        /// The file in that directory.
+        file: String,
+    },
 
+    /// A document was written in a schema that this version does not read.
     #[error(
         "{}: written in schema {found}, this version reads {expected}; use the version that wrote it, \
          or fit the model again",
         path.display()
     )]
-    Schema { path: PathBuf, found: u64, expected: u64 },
+    Schema {
+        /// Where.
+        path: PathBuf,
+        /// Its schema.
+        found: u64,
+        /// The schema that is read.
+        expected: u64,
+    },
 
+    /// A file of a saved model is larger than any should be.
     #[error("{}: `{file}` has {bytes} bytes, more than the limit of {limit}", path.display())]
-    TooLarge { path: PathBuf, file: &'static str, bytes: u64, limit: u64 },
+    TooLarge {
+        /// Where.
+        path: PathBuf,
+        /// The file in that directory.
+        file: &'static str,
+        /// Its size.
+        bytes: u64,
+        /// The largest size, in bytes.
+        limit: u64,
+    },
 
+    /// A file of a saved model does not say what it should.
     #[error("{}: `{file}` cannot be understood: {message}", path.display())]
-    Content { path: PathBuf, file: &'static str, message: String },
+    Content {
+        /// Where.
+        path: PathBuf,
+        /// The file in that directory.
+        file: &'static str,
+        /// What is wrong.
+        message: String,
+    },
 
+    /// This kind of model cannot be saved.
     #[error("this kind of model cannot be saved: only ensembles and Gaussian processes can")]
     Unsupported,
 
+    /// There is no data of that name.
     #[error(
         "{} is neither a file, a directory, a pattern that matches files, nor a Minari dataset in {}; \
          check the name",
         path.display(), minari_root.display()
     )]
-    NotFound { path: PathBuf, minari_root: PathBuf },
+    NotFound {
+        /// Where.
+        path: PathBuf,
+        /// Where Minari datasets were looked for.
+        minari_root: PathBuf,
+    },
 
+    /// The data is in no format that is known.
     #[error(
         "{}: not a format that is known here ({found}); give Minari, D4RL-style HDF5, Parquet, Arrow IPC, \
          CSV or NPZ",
         path.display()
     )]
-    UnknownFormat { path: PathBuf, found: &'static str },
+    UnknownFormat {
+        /// Where.
+        path: PathBuf,
+        /// What it looks like.
+        found: &'static str,
+    },
 
     /// A file is damaged, or uses a part of its format that is not supported.
     #[error("{}: {place}: {message}; {advice}", path.display())]
-    Unreadable { path: PathBuf, place: String, message: String, advice: &'static str },
+    Unreadable {
+        /// Where.
+        path: PathBuf,
+        /// Where in the file.
+        place: String,
+        /// What is wrong.
+        message: String,
+        /// What to do about it.
+        advice: &'static str,
+    },
 
+    /// A file claims to hold far more than its size allows.
     #[error(
         "{}: {place} claims {declared} bytes, but {stored} are stored; the file is damaged, or made to \
          exhaust memory",
         path.display()
     )]
-    Inflated { path: PathBuf, place: String, declared: u64, stored: u64 },
+    Inflated {
+        /// Where.
+        path: PathBuf,
+        /// Where in the file.
+        place: String,
+        /// Bytes that are claimed.
+        declared: u64,
+        /// Bytes that are there.
+        stored: u64,
+    },
 
+    /// No column plays a role that is needed.
     #[error(
         "{}: no column for `{role}`: looked for `{looked_for}`, the file has {found}; \
          say in the mapping which it is",
         path.display()
     )]
-    MissingColumn { path: PathBuf, role: &'static str, looked_for: String, found: String },
+    MissingColumn {
+        /// Where.
+        path: PathBuf,
+        /// What the column is for.
+        role: &'static str,
+        /// The names that were tried.
+        looked_for: String,
+        /// The columns of the file.
+        found: String,
+    },
 
+    /// A column has another number of values a row than it should.
     #[error(
         "{}: column `{column}`, mapped to `{role}`, has {found} values a row where {expected} are needed; \
          check the mapping",
         path.display()
     )]
-    ColumnWidth { path: PathBuf, role: &'static str, column: String, expected: usize, found: usize },
+    ColumnWidth {
+        /// Where.
+        path: PathBuf,
+        /// What the column is for.
+        role: &'static str,
+        /// The column.
+        column: String,
+        /// How many there should be.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
 
+    /// A column has another number of rows than the rewards.
     #[error(
         "{}: column `{column}` has {found} rows, the rewards have {expected}; every step needs one \
          (drop a final observation that has no action)",
         path.display()
     )]
-    ColumnRows { path: PathBuf, column: String, expected: u64, found: u64 },
+    ColumnRows {
+        /// Where.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// How many there should be.
+        expected: u64,
+        /// How many there are.
+        found: u64,
+    },
 
+    /// A column holds values of the wrong kind.
     #[error("{}: column `{column}` holds {found}, not {expected}; check the mapping", path.display())]
-    ColumnKind { path: PathBuf, column: String, found: &'static str, expected: &'static str },
+    ColumnKind {
+        /// Where.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// What it holds.
+        found: &'static str,
+        /// What it should hold.
+        expected: &'static str,
+    },
 
+    /// A column may mean that episodes terminated, or that they were cut off.
     #[error(
         "{}: column `{column}` may mean a true end or a time limit; say which in the mapping: \
          `terminated = \"{column}\"` or `truncated = \"{column}\"`",
         path.display()
     )]
-    AmbiguousEnd { path: PathBuf, column: &'static str },
+    AmbiguousEnd {
+        /// Where.
+        path: PathBuf,
+        /// The column.
+        column: &'static str,
+    },
 
+    /// Nothing says where episodes end.
     #[error(
         "{}: nothing says where episodes end; map `terminated` and `truncated`, `episode` or `step`",
         path.display()
     )]
-    NoEpisodes { path: PathBuf },
+    NoEpisodes {
+        /// Where.
+        path: PathBuf,
+    },
 
+    /// Files of one log have different columns.
     #[error(
         "{}: its {what} have {found} columns, those of {} have {expected}; give files of one kind",
         path.display(), first.display()
     )]
-    FilesDiffer { path: PathBuf, first: PathBuf, what: &'static str, expected: usize, found: usize },
+    FilesDiffer {
+        /// One file.
+        path: PathBuf,
+        /// The file that it was compared with.
+        first: PathBuf,
+        /// States or actions.
+        what: &'static str,
+        /// Columns in that file.
+        expected: usize,
+        /// Columns in this one.
+        found: usize,
+    },
 
+    /// A value cannot be used.
     #[error("{}: row {row}, column `{column}`: the value is {value}; {advice}", path.display())]
-    Value { path: PathBuf, row: u64, column: String, value: String, advice: &'static str },
+    Value {
+        /// Where.
+        path: PathBuf,
+        /// The row.
+        row: u64,
+        /// The column.
+        column: String,
+        /// The value as it stands there.
+        value: String,
+        /// What to do about it.
+        advice: &'static str,
+    },
 
+    /// The rows of an episode are not together.
     #[error(
         "{}: row {row}: episode {episode} comes back after another one; sort the rows by episode and \
          step",
         path.display()
     )]
-    EpisodeReturns { path: PathBuf, row: u64, episode: String },
+    EpisodeReturns {
+        /// Where.
+        path: PathBuf,
+        /// The row.
+        row: u64,
+        /// The episode.
+        episode: String,
+    },
 
+    /// A row is marked as an episode's end, and the episode goes on.
     #[error(
         "{}: row {row} is marked {flag}, but episode {episode} goes on after it; end the episode there, \
          or map the column that really says so",
         path.display()
     )]
-    GoesOn { path: PathBuf, row: u64, flag: &'static str, episode: String },
+    GoesOn {
+        /// Where.
+        path: PathBuf,
+        /// The row.
+        row: u64,
+        /// The mark.
+        flag: &'static str,
+        /// The episode.
+        episode: String,
+    },
 
+    /// Steps of an episode are missing, or in another order.
     #[error(
         "{}: row {row}: step {found} follows step {last} of the same episode; rows are missing or in \
          another order: sort by episode and step, and cut episodes where steps are lost",
         path.display()
     )]
-    StepGap { path: PathBuf, row: u64, last: i64, found: i64 },
+    StepGap {
+        /// Where.
+        path: PathBuf,
+        /// The row.
+        row: u64,
+        /// The step before.
+        last: i64,
+        /// The step in this row.
+        found: i64,
+    },
 
+    /// The values of a store are not those that were written.
     #[error(
         "{}: its values do not match its fingerprint; convert the data again",
         path.display()
     )]
-    StoreDamaged { path: PathBuf },
+    StoreDamaged {
+        /// Where.
+        path: PathBuf,
+    },
 
+    /// This build reads no object stores.
     #[error(
         "{url} is in an object store, which this build cannot read; build it with the feature `remote`, \
          or download the data first"
     )]
-    NoRemote { url: String },
+    NoRemote {
+        /// The address.
+        url: String,
+    },
 
+    /// An object store did not give the data.
     #[error(
         "{url} cannot be fetched: {message}; check the address, and the credentials in the environment"
     )]
-    NotFetched { url: String, message: String },
+    NotFetched {
+        /// The address.
+        url: String,
+        /// What it answered.
+        message: String,
+    },
 
     /// What was fetched cannot be read; `source` names the copy.
     #[error("{url}, copied to read it: {source}")]
-    Remote { url: String, source: Box<Error> },
+    Remote {
+        /// The address.
+        url: String,
+        /// What is wrong with the copy.
+        source: Box<Error>,
+    },
 
+    /// The file can be read, but its transitions cannot be used.
     #[error("{}: {source}", path.display())]
-    Data { path: PathBuf, source: DatasetError },
+    Data {
+        /// Where.
+        path: PathBuf,
+        /// What is wrong.
+        source: DatasetError,
+    },
 }
 
 impl Error {

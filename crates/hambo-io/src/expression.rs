@@ -52,49 +52,95 @@ pub struct Expression {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExpressionError {
+    /// The text is too long.
     #[error(
         "the expression has {found} characters, more than the limit of {MAX_CHARACTERS}; \
          give a longer one as an ONNX file"
     )]
-    TooLong { found: usize },
+    TooLong {
+        /// Its characters.
+        found: usize,
+    },
 
+    /// Too many parentheses lie within one another.
     #[error(
         "the expression has {found} parentheses within one another, more than the limit of \
          {MAX_NESTING}; remove those that are not needed"
     )]
-    TooDeep { found: usize },
+    TooDeep {
+        /// How many do.
+        found: usize,
+    },
 
+    /// The text does not follow the grammar.
     #[error("cannot understand the expression at character {position}; {expected}\n{marked}")]
     Syntax {
         /// Counts from one.
         position: usize,
+        /// What could stand there instead.
         expected: String,
         /// The text, and below it a mark at the position.
         marked: String,
     },
 
+    /// A name is that of no column.
     #[error(
         "`{text}`: there is no column `{name}`{}; the columns are {}",
         suggest(nearest),
         list(known)
     )]
-    UnknownName { text: String, name: String, nearest: Option<String>, known: Vec<String> },
+    UnknownName {
+        /// The expression.
+        text: String,
+        /// The name.
+        name: String,
+        /// The known name most like it.
+        nearest: Option<String>,
+        /// The names that are known.
+        known: Vec<String>,
+    },
 
+    /// A name may mean a column of the state, or the next value of another.
     #[error(
         "`{text}`: `{name}` may be a column of the state or the next value of another; \
          rename one of the columns"
     )]
-    Ambiguous { text: String, name: String },
+    Ambiguous {
+        /// The expression.
+        text: String,
+        /// The name.
+        name: String,
+    },
 
+    /// A function does not exist.
     #[error(
         "`{text}`: there is no function `{name}`{}; the functions are {}",
         suggest(nearest),
         list(known)
     )]
-    UnknownFunction { text: String, name: String, nearest: Option<String>, known: Vec<String> },
+    UnknownFunction {
+        /// The expression.
+        text: String,
+        /// The name.
+        name: String,
+        /// The known name most like it.
+        nearest: Option<String>,
+        /// The names that are known.
+        known: Vec<String>,
+    },
 
+    /// A function has too many or too few arguments.
     #[error("`{text}`: `{function}` takes {expected}, got {found}")]
-    Arguments { text: String, function: String, expected: &'static str, found: usize },
+    Arguments {
+        /// The expression.
+        text: String,
+        /// The function.
+        function: String,
+        /// What it takes, in words.
+        expected: &'static str,
+        /// Arguments that it was given.
+        found: usize,
+    },
 }
 
 impl Expression {
@@ -109,6 +155,7 @@ impl Expression {
         })
     }
 
+    /// The formula as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -21,24 +21,34 @@ use crate::store;
 /// What was found.
 #[derive(Debug)]
 pub struct Inspection {
+    /// What the data was read from.
     pub format: Format,
+    /// Names of the columns, numbered where there are none.
     pub names: ColumnNames,
     /// Of the episodes without problems; `None` when there are none.
     pub summary: Option<Summary>,
-    /// Transitions and episodes, with problems or without.
+    /// Transitions, with problems or without.
     pub rows: usize,
+    /// Episodes, with problems or without.
     pub episodes: usize,
+    /// What a dataset cannot hold.
     pub problems: Problems,
+    /// What the reader had to decide.
     pub notes: Vec<Note>,
+    /// Doubts about the values of the episodes without problems.
     pub warnings: Vec<DatasetWarning>,
+    /// What is probably not meant, in the episodes without problems.
     pub mistakes: Vec<Mistake>,
 }
 
 /// Rows that a dataset cannot hold. The first few say where; all are counted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Problems {
+    /// Rows with a problem.
     pub rows: usize,
+    /// Episodes that hold such a row.
     pub episodes: usize,
+    /// The first problems, each with its place.
     pub first: Vec<DatasetError>,
 }
 
@@ -47,15 +57,40 @@ pub struct Problems {
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Mistake {
     /// Every terminated episode has the longest length.
-    TerminatesAtTimeLimit { length: usize, episodes: usize },
+    TerminatesAtTimeLimit {
+        /// That length, in steps.
+        length: usize,
+        /// Terminated episodes.
+        episodes: usize,
+    },
     /// Actions leave [-1, 1].
-    LargeActions { column: usize, low: f64, high: f64 },
+    LargeActions {
+        /// The action column, from zero.
+        column: usize,
+        /// The smallest action.
+        low: f64,
+        /// The largest action.
+        high: f64,
+    },
     /// The first state comes twice at the beginning of most episodes.
-    RepeatedStart { episodes: usize, of: usize },
+    RepeatedStart {
+        /// Episodes that do not move in their first step.
+        episodes: usize,
+        /// All episodes.
+        of: usize,
+    },
     /// All rewards are the same.
-    ConstantReward { value: f64 },
+    ConstantReward {
+        /// The reward.
+        value: f64,
+    },
     /// Next states equal states.
-    NothingMoves { rows: usize, of: usize },
+    NothingMoves {
+        /// Rows whose next state equals the state.
+        rows: usize,
+        /// All rows.
+        of: usize,
+    },
 }
 
 impl Mistake {

@@ -43,7 +43,7 @@ mod fetch {
 
     /// Copies what `url` stands for (an object, all objects below it, or those that match a pattern) into
     /// `folder`, and says what to read there.
-    pub fn fetch(url: &str, folder: &Path) -> Result<PathBuf> {
+    pub(crate) fn fetch(url: &str, folder: &Path) -> Result<PathBuf> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

@@ -45,7 +45,9 @@ struct StoreFile {
 /// What was converted.
 #[derive(Debug)]
 pub struct Converted {
+    /// What the data is, with its fingerprint.
     pub data: DataIdentity,
+    /// What the reader had to decide.
     pub notes: Vec<Note>,
 }
 

@@ -8,6 +8,7 @@ use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
 /// A mean of sampled returns, with its standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
+    /// The mean.
     pub mean: f64,
     /// Infinite when fewer than two independent observations leave it unknown.
     pub std_error: f64,

@@ -37,8 +37,9 @@ pub enum TemperatureKind {
 pub struct Calibration {
     /// Factor τ_j on the standard deviation of each output.
     pub temperatures: Array1<f32>,
-    /// Calibration error with τ = 1, and with the temperatures.
+    /// Calibration error with τ = 1.
     pub error_before: f64,
+    /// Calibration error with the temperatures.
     pub error_after: f64,
     /// Points it rests on.
     pub points: usize,
@@ -48,8 +49,9 @@ pub struct Calibration {
     /// one point in a hundred. Beyond it little was checked.
     pub usual_epistemic_std: Array1<f32>,
     /// The reliability curve: for every output and every one of [`LEVELS`] the share of points
-    /// below that quantile, `[outputs, levels]`, with τ = 1 and with the temperatures.
+    /// below that quantile, `[outputs, levels]`, with τ = 1.
     pub frequencies_before: Array2<f64>,
+    /// The reliability curve with the temperatures, `[outputs, levels]`.
     pub frequencies_after: Array2<f64>,
 }
 

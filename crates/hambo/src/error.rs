@@ -12,88 +12,183 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The transitions cannot be used.
     #[error(transparent)]
     Dataset(#[from] DatasetError),
 
+    /// There are too few episodes to split.
     #[error(
         "{found} episode cannot be split, because a split never cuts one; fitting and calibrating a \
          model splits twice and needs at least three episodes"
     )]
-    TooFewEpisodes { found: usize },
+    TooFewEpisodes {
+        /// Number of episodes.
+        found: usize,
+    },
 
+    /// A setting has a value that it must not have.
     #[error("setting `{name}` is {value}; expected {expected}")]
-    Setting { name: &'static str, value: String, expected: &'static str },
+    Setting {
+        /// The setting.
+        name: &'static str,
+        /// The value.
+        value: String,
+        /// What was expected.
+        expected: &'static str,
+    },
 
     /// A policy, reward, termination or sampler returned its own error.
     #[error("the {part} failed on a batch of {rows} rows: {source}")]
-    Supplied { part: &'static str, rows: usize, source: BoxError },
+    Supplied {
+        /// Which of them.
+        part: &'static str,
+        /// Rows of the batch.
+        rows: usize,
+        /// What went wrong.
+        source: BoxError,
+    },
 
     /// Something the caller supplied has another shape than it must.
     #[error(
         "the {part} has shape {found:?} where {expected:?} is needed; \
          check its number of rows and columns"
     )]
-    SuppliedShape { part: &'static str, expected: Vec<usize>, found: Vec<usize> },
+    SuppliedShape {
+        /// What has that shape.
+        part: &'static str,
+        /// The shape that it must have.
+        expected: Vec<usize>,
+        /// The shape that it has.
+        found: Vec<usize>,
+    },
 
+    /// Something the caller supplied returned NaN or an infinite number.
     #[error(
         "the {part} returned {value} at row {row}, column {column}; \
          return finite numbers for every state it may be asked about"
     )]
-    SuppliedValue { part: &'static str, row: usize, column: usize, value: f32 },
+    SuppliedValue {
+        /// What returned it.
+        part: &'static str,
+        /// Row of the batch.
+        row: usize,
+        /// Column of the result.
+        column: usize,
+        /// The value.
+        value: f32,
+    },
 
+    /// States, actions or limits are of another width than the model's.
     #[error("{part}: got {found} columns, the model was fitted on {expected}")]
-    Dimension { part: &'static str, expected: usize, found: usize },
+    Dimension {
+        /// What is of that width.
+        part: &'static str,
+        /// Columns of the model.
+        expected: usize,
+        /// Columns that were given.
+        found: usize,
+    },
 
+    /// Training arrived at a number that is not finite.
     #[error(
         "training diverged at step {step}: the {metric} became {value}; \
          lower `learning_rate`, or check the data for extreme values"
     )]
-    Diverged { step: usize, metric: &'static str, value: f64 },
+    Diverged {
+        /// The step; for adversaries, how often training began again.
+        step: usize,
+        /// What is not finite.
+        metric: &'static str,
+        /// The value.
+        value: f64,
+    },
 
+    /// There is nothing to calibrate on, or its residuals are not finite.
     #[error(
         "calibration needs finite residuals of at least one point: got {points} points{}; \
          check the calibration split and the model",
         if *finite { "" } else { ", some of them not finite" }
     )]
-    Calibration { points: usize, finite: bool },
+    Calibration {
+        /// Number of calibration points.
+        points: usize,
+        /// Whether all residuals are finite.
+        finite: bool,
+    },
 
+    /// Neither the task nor the model has a reward.
     #[error(
         "the task has no reward and the model has not learned one; \
          give a reward, or fit the model with `learn_reward`"
     )]
     NoReward,
 
+    /// There are too few observed initial states to know their spread.
     #[error(
         "episodes from {observed} observed initial state say nothing about the spread of the \
          others; give more, or declare that there are no others with `InitialStates::Fixed`"
     )]
-    TooFewStarts { observed: usize },
+    TooFewStarts {
+        /// Number of observed initial states.
+        observed: usize,
+    },
 
+    /// A single member was asked for that the model does not have.
     #[error("{variant} needs a model with that member, this one has {members}; use an ensemble")]
-    NoMembers { variant: String, members: usize },
+    NoMembers {
+        /// Who asked for it.
+        variant: String,
+        /// Members of the model.
+        members: usize,
+    },
 
+    /// A kernel matrix could not be factorised.
     #[error(
         "a kernel matrix of {rows} rows could not be factorised, even with {jitter:.1e} added to its \
          diagonal; remove duplicate rows, or allow for noise"
     )]
-    IllConditioned { rows: usize, jitter: f64 },
+    IllConditioned {
+        /// Rows of the matrix.
+        rows: usize,
+        /// The most that was added to its diagonal.
+        jitter: f64,
+    },
 
+    /// There are too many transitions for an exact Gaussian process.
     #[error(
         "{rows} transitions are too many for an exact Gaussian process, which takes at most {most}; \
          fit an ensemble, or a sample of the data"
     )]
-    TooManyRows { rows: usize, most: usize },
+    TooManyRows {
+        /// Number of transitions.
+        rows: usize,
+        /// How many it takes.
+        most: usize,
+    },
 
     /// A finding could not be kept, or what was kept could not be used.
     #[error("{part}: {source}")]
-    Kept { part: String, source: BoxError },
+    Kept {
+        /// The part of the evaluation, such as `"return, CA"`.
+        part: String,
+        /// What went wrong.
+        source: BoxError,
+    },
 
+    /// Bytes are not the saved networks that they should be.
     #[error("saved network: {0}")]
     SavedNetwork(String),
 
+    /// Bytes are not the saved sample of the logs that they should be.
     #[error("saved sample of the logs: {0}")]
     SavedSample(String),
 
+    /// The observer ended the work.
     #[error("cancelled during {stage} at step {step}")]
-    Cancelled { stage: &'static str, step: usize },
+    Cancelled {
+        /// What was being done.
+        stage: &'static str,
+        /// The step it had come to.
+        step: usize,
+    },
 }

@@ -28,12 +28,15 @@ pub struct Evaluation {
     pub monte_carlo_delta: f64,
     /// What `delta` is the probability of, in plain words.
     pub delta_covers: String,
+    /// What each variant found.
     pub variants: Vec<VariantResult>,
     /// The return if the model errs as it did on logged transitions like each step. No bound;
     /// but a bound above it has the logs against it.
     #[serde(default)]
     pub second_opinion: Option<Estimate>,
+    /// What was found about the constraints, in the task's order.
     pub constraints: Vec<ConstraintResult>,
+    /// How the model was calibrated.
     pub calibration: Calibration,
     /// What is proven, for a model about which anything is.
     pub guarantee: Option<Guarantee>,
@@ -43,7 +46,9 @@ pub struct Evaluation {
     pub data: DataIdentity,
     /// Members of the ensemble; none for Gaussian processes.
     pub members: usize,
+    /// Steps of an episode, at most.
     pub horizon: usize,
+    /// Discount factor per step.
     pub discount: f32,
     /// Smallest and largest value of every state dimension in the data.
     pub data_range: Vec<[f32; 2]>,
@@ -57,6 +62,7 @@ pub struct Evaluation {
     pub warnings: Vec<Warning>,
     /// The seed of all randomness.
     pub seed: u64,
+    /// The settings of the evaluation.
     pub settings: EvaluationSettings,
     /// Seconds per stage.
     pub timings: BTreeMap<String, f64>,
@@ -82,6 +88,7 @@ pub struct VariantResult {
     pub attempts: Vec<Estimate>,
     /// For learned adversaries: whether the last rounds no longer improved.
     pub converged: Option<bool>,
+    /// For learned adversaries: what each round of training came to.
     pub rounds: Vec<Round>,
     /// Times that training diverged and began again with a smaller step.
     pub restarts_after_divergence: usize,
@@ -100,18 +107,22 @@ pub struct VariantResult {
     pub ended: f64,
     /// The episodes with the lowest returns among the first few hundred, worst first.
     pub worst: Vec<Trajectory>,
+    /// What the report draws: the course over the horizon, and the costs.
     pub evidence: Evidence,
 }
 
 /// What was found about one constraint; see [`Constraint`](crate::Constraint) for the units.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConstraintResult {
+    /// The constraint's name.
     pub name: String,
     /// Of its mean over the steps.
     pub lower_bound: Option<f64>,
     /// The variant whose bound that is.
     pub deciding: Option<Variant>,
+    /// What each variant found.
     pub variants: Vec<VariantResult>,
+    /// The mean if the model errs as it did on logged transitions like each step. No bound.
     #[serde(default)]
     pub second_opinion: Option<Estimate>,
 }

@@ -20,6 +20,7 @@ pub struct Evidence {
 /// What would have been found over the first steps alone, by an adversary that expected to go on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HorizonPoint {
+    /// How many of the first steps.
     pub steps: usize,
     /// Mean of the rewards so far, discounted as the task says.
     pub estimate: Estimate,

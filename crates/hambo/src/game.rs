@@ -12,14 +12,17 @@ use crate::task::{Policy, Starts, Task};
 /// What an adversary plays in: a model, its confidence box, a policy and a task.
 #[derive(Clone, Copy)]
 pub struct Game<'a> {
+    /// The model.
     pub dynamics: &'a dyn Dynamics,
     /// β τ_j per output.
     pub radius: &'a Array1<f32>,
     /// Whether aleatoric noise is drawn.
     pub noise: bool,
+    /// Rewards, ends and starts of the episodes.
     pub task: &'a Task,
     /// What states and learned rewards stay within.
     pub limits: Limits<'a>,
+    /// The policy that is evaluated.
     pub policy: &'a dyn Policy,
 }
 
@@ -77,6 +80,7 @@ impl Game<'_> {
 /// Returns of episodes.
 #[derive(Debug, Clone)]
 pub struct Played {
+    /// One per episode.
     pub returns: Vec<f64>,
     /// Which observed initial state each episode came from, if they are a finite sample.
     pub observed: Option<Vec<usize>>,

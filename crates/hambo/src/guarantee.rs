@@ -18,10 +18,12 @@ const EPISODES: usize = 200;
 /// The model's confidence region, and how far the bound can be from the truth at the very worst.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Guarantee {
+    /// The confidence region.
     pub confidence: Confidence,
-    /// L_r and L_π: the steepest slopes between states of neutral episodes, which the true constants
-    /// may exceed.
+    /// L_r: the steepest slope between states of neutral episodes, which the true constant may
+    /// exceed.
     pub measured_lipschitz_reward: f64,
+    /// L_π, measured likewise.
     pub measured_lipschitz_policy: f64,
     /// Mean of ‖σ_n‖ over the steps of neutral episodes.
     pub mean_std: f64,

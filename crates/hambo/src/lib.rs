@@ -48,6 +48,9 @@
 //! # }
 //! ```
 
+// What the hidden module `internals` re-exports is reachable only with that feature.
+#![cfg_attr(not(feature = "internals"), allow(unreachable_pub))]
+
 pub mod bound;
 pub mod calibration;
 pub mod dataset;

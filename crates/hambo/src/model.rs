@@ -21,11 +21,13 @@ use crate::task::{RewardLimits, StateBounds, StateLimits, Task};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelSettings {
+    /// How the ensemble is fitted, if there is one.
     pub ensemble: EnsembleSettings,
     /// Gaussian processes in place of the ensemble.
     pub gp: Option<GpSettings>,
     /// Share of the rows, in whole episodes, set aside for calibration; in (0, 1).
     pub calibration_share: f64,
+    /// One temperature per output, or one for all.
     pub temperatures: TemperatureKind,
     /// Hallucinated states and learned rewards of tasks without bounds stay in the data's range,
     /// widened on both sides by this share of its width.
@@ -66,7 +68,9 @@ impl ModelSettings {
 /// A calibrated model of the dynamics.
 #[derive(Clone)]
 pub struct Model {
+    /// What follows a state and an action.
     pub dynamics: Arc<dyn Dynamics>,
+    /// The temperatures, with the evidence.
     pub calibration: Calibration,
     /// Whether its errors follow each other.
     pub persistence: Persistence,

@@ -24,17 +24,24 @@ pub trait TransitionModel {
 /// The running episodes before a step. Row `i` belongs to episode `episodes[i]`.
 #[derive(Debug)]
 pub struct Moment<'a> {
+    /// The step, from zero.
     pub time: usize,
+    /// Steps of an episode, at most.
     pub horizon: usize,
+    /// All episodes of the rollout, running or ended.
     pub total: usize,
+    /// Indices of the running episodes.
     pub episodes: &'a [usize],
+    /// `[rows, d_s]`
     pub states: ArrayView2<'a, f32>,
+    /// `[rows, d_a]`
     pub actions: ArrayView2<'a, f32>,
 }
 
 /// Where a step led.
 #[derive(Debug, Clone)]
 pub struct Outcome {
+    /// `[rows, d_s]`
     pub next_states: Array2<f32>,
     /// The reward, if the transition model learned it.
     pub rewards: Option<Array1<f32>>,
@@ -47,17 +54,27 @@ pub struct Outcome {
 /// One step of all episodes that still ran. Row `i` belongs to episode `episodes[i]`.
 #[derive(Debug)]
 pub struct Step<'a> {
+    /// The step, from zero.
     pub time: usize,
+    /// Steps of an episode, at most.
     pub horizon: usize,
+    /// Indices of these episodes.
     pub episodes: &'a [usize],
+    /// The states before the step, `[rows, d_s]`.
     pub states: &'a Array2<f32>,
+    /// The policy's actions, `[rows, d_a]`.
     pub actions: &'a Array2<f32>,
+    /// What the adversary chose, `[rows, choices]`, if there is one.
     pub choices: Option<&'a Array2<f32>>,
+    /// The model's epistemic std, `[rows, outputs]`, if it was computed.
     pub epistemic_std: Option<&'a Array2<f32>>,
+    /// The step's rewards, `[rows]`, not discounted.
     pub rewards: &'a Array1<f32>,
+    /// The states after the step, within their limits, `[rows, d_s]`.
     pub next_states: &'a Array2<f32>,
     /// How many of them were moved into their limits.
     pub moved: usize,
+    /// Which episodes terminated in this step, `[rows]`.
     pub terminated: &'a Array1<bool>,
     /// The returns so far, this step included, of all episodes, also of those that have ended.
     pub returns: ArrayView1<'a, f64>,
@@ -67,8 +84,11 @@ pub struct Step<'a> {
 /// transitions' noise as it was.
 #[derive(Debug, Clone)]
 pub struct Streams {
+    /// Draws the initial states.
     pub starts: Stream,
+    /// Draws what the policy needs.
     pub policy: Stream,
+    /// Draws the noise of the transitions.
     pub transition: Stream,
 }
 

@@ -23,7 +23,9 @@ pub enum Warning {
     UnderTrained {
         /// `"return"`, or the name of a constraint.
         objective: String,
+        /// By how much the return that it leaves is higher.
         difference: f64,
+        /// Standard error of the difference.
         std_error: f64,
     },
     /// The policy goes where the model is less certain than it is on the data.
@@ -52,32 +54,38 @@ pub enum Warning {
     SecondOpinion {
         /// `"return"`, or the name of a constraint.
         objective: String,
-        /// The bound, and the second opinion below it.
+        /// The bound.
         bound: f64,
+        /// The second opinion.
         estimate: f64,
+        /// Standard error of the second opinion.
         std_error: f64,
     },
     /// Episodes end far more often than the logged ones did, and what an end costs is learned from those.
     MoreEnds {
         /// `"return"`, or the name of a constraint.
         objective: String,
-        /// Shares of the episodes that terminate.
+        /// Share of the hallucinated episodes that terminate.
         hallucinated: f64,
+        /// Share of the logged episodes that terminated.
         logged: f64,
     },
     /// The termination does not end the logged episodes where they ended.
     TerminationContradictsLogs {
-        /// Logged ends at which the rule says that it goes on, of how many.
+        /// Logged ends at which the rule says that it goes on.
         missed: usize,
+        /// Logged ends that were looked at.
         terminal: usize,
-        /// Other logged steps at which the rule says that it ends, of how many.
+        /// Other logged steps at which the rule says that it ends.
         invented: usize,
+        /// Other logged steps that were looked at.
         ongoing: usize,
     },
     /// The reward is not the logged one.
     RewardContradictsLogs {
-        /// Mean absolute difference, and that of the logged reward from its own mean.
+        /// Mean absolute difference from the logged reward.
         difference: f64,
+        /// Mean absolute difference of the logged reward from its own mean.
         varies: f64,
         /// By how much the rule is higher on average.
         higher: f64,

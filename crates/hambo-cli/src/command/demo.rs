@@ -23,7 +23,7 @@ const EPISODES: usize = 80;
 /// Episodes of the true dynamics behind the true return.
 const TRUE_EPISODES: usize = 10_000;
 
-pub fn run(args: &Demo, quiet: bool, progress: &Progress) -> Result<Exit> {
+pub(crate) fn run(args: &Demo, quiet: bool, progress: &Progress) -> Result<Exit> {
     let out = &args.out;
     if out.exists() {
         let message =

@@ -16,13 +16,13 @@ use crate::run::{Run, RunRecord};
 use crate::{describe, logs, screen, task};
 
 /// What was asked for.
-pub struct Call<'a> {
+pub(crate) struct Call<'a> {
     pub args: &'a Evaluate,
     pub threshold: Option<f64>,
     pub words: &'a [String],
 }
 
-pub fn run(call: &Call<'_>, quiet: bool, progress: &Progress) -> Result<Exit> {
+pub(crate) fn run(call: &Call<'_>, quiet: bool, progress: &Progress) -> Result<Exit> {
     let (args, threshold) = (call.args, call.threshold);
     let loaded = assess::settings(&args.settings, &args.bound)?;
     if args.settings.show_config {

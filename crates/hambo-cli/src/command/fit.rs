@@ -8,7 +8,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::{describe, logs, screen};
 
-pub fn run(args: &Fit, quiet: bool, progress: &Progress) -> Result<Exit> {
+pub(crate) fn run(args: &Fit, quiet: bool, progress: &Progress) -> Result<Exit> {
     let mut loaded = Loaded::of(&args.settings)?;
     if args.gp {
         loaded.config.model.gp.get_or_insert(GpSettings::default());

@@ -20,7 +20,7 @@ use crate::interrupt;
 use crate::progress::Progress;
 use crate::screen::{self, count};
 
-pub fn run(args: &Init, progress: &Progress) -> Result<Exit> {
+pub(crate) fn run(args: &Init, progress: &Progress) -> Result<Exit> {
     let printed = args.out == Path::new("-");
     if args.out.exists() && !args.force && !printed {
         let message = format!("{} exists already; add --force to replace it", args.out.display());

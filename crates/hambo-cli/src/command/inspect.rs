@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use crate::screen;
 use crate::screen::{BAD, DOUBT, count, number, styled, table, wrap};
 
-pub fn run(args: &Inspect, quiet: bool, progress: &Progress) -> Result<Exit> {
+pub(crate) fn run(args: &Inspect, quiet: bool, progress: &Progress) -> Result<Exit> {
     let loaded = Loaded::of(&args.settings)?;
     if args.settings.show_config {
         return super::show_config(&loaded.config);

@@ -16,7 +16,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::screen;
 
-pub fn run(invocation: &Invocation) -> Result<Exit> {
+pub(crate) fn run(invocation: &Invocation) -> Result<Exit> {
     let quiet = invocation.appearance.quiet;
     let progress = &Progress::new(quiet);
     match &invocation.command {

@@ -39,7 +39,7 @@ struct Ranking<'a> {
     rank_correlation: Option<f64>,
 }
 
-pub fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progress) -> Result<Exit> {
+pub(crate) fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progress) -> Result<Exit> {
     let loaded = assess::settings(&args.settings, &args.bound)?;
     if args.settings.show_config {
         return super::show_config(&loaded.config);

@@ -12,7 +12,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::run::{Run, RunRecord};
 
-pub fn run(args: &Report, progress: &Progress) -> Result<Exit> {
+pub(crate) fn run(args: &Report, progress: &Progress) -> Result<Exit> {
     let run = Run::open(&args.run)?;
     let record = run.record()?;
     let document = run.result()?.ok_or_else(|| {
@@ -52,7 +52,7 @@ fn figures(document: &ResultDocument, options: &ReportOptions, directory: &Path)
 }
 
 /// What the page says beside the result.
-pub fn options(record: &RunRecord, document: &ResultDocument) -> ReportOptions {
+pub(crate) fn options(record: &RunRecord, document: &ResultDocument) -> ReportOptions {
     ReportOptions {
         title: format!("Lower bound for {}", file_name(&record.policy.file)),
         policy: Some(record.policy.file.clone()),

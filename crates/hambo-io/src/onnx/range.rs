@@ -21,6 +21,7 @@ pub struct ActionRangeNote {
     pub policy: [f32; 2],
     /// Smallest and largest action of the data.
     pub data: [f32; 2],
+    /// How the two differ.
     pub kind: RangeDifference,
 }
 

@@ -13,7 +13,7 @@ use super::table::{ColumnInfo, Kind, Place, Values};
 use crate::error::Result;
 
 /// What a column of this type is. A list's width is known from its first row only.
-pub fn kind(data_type: &DataType) -> Kind {
+pub(crate) fn kind(data_type: &DataType) -> Kind {
     use DataType as T;
     match data_type {
         T::Float32 | T::Float64 => Kind::Float,
@@ -27,7 +27,7 @@ pub fn kind(data_type: &DataType) -> Kind {
 }
 
 /// The columns of a schema; `first` finds the first row of a column, for the widths of lists.
-pub fn columns(
+pub(crate) fn columns(
     schema: &SchemaRef,
     mut first: impl FnMut(usize) -> Result<Option<ArrayRef>>,
 ) -> Result<Vec<ColumnInfo>> {
@@ -66,7 +66,7 @@ fn list_width(array: &ArrayRef, row: usize) -> usize {
 }
 
 /// An array's values. Missing ones are refused, as are lists of unequal length.
-pub fn values(array: &ArrayRef, place: Place<'_>) -> Result<Values> {
+pub(crate) fn values(array: &ArrayRef, place: Place<'_>) -> Result<Values> {
     use DataType as T;
     if let Some(index) = (array.null_count() > 0).then(|| first_null(array)).flatten() {
         let items = if is_list(array.data_type()) { place.column.width } else { 1 };

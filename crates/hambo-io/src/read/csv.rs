@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 const WINDOW: u64 = 1 << 16;
 
 /// A text file. One pass over it finds the columns' kinds and where each piece starts.
-pub struct CsvTable {
+pub(crate) struct CsvTable {
     path: PathBuf,
     separator: u8,
     columns: Vec<ColumnInfo>,
@@ -21,7 +21,7 @@ pub struct CsvTable {
 }
 
 impl CsvTable {
-    pub fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let separator = separator(path)?;
         let mut table =
             Self { path: path.to_owned(), separator, columns: Vec::new(), pieces: Vec::new() };

@@ -19,18 +19,25 @@ use crate::error::{Error, Result};
 /// What data was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
+    /// A Minari dataset that is stored as HDF5.
     MinariHdf5,
+    /// A Minari dataset that is stored as Arrow files.
     MinariArrow,
     /// Arrays of equal length in one file, as in D4RL.
     Hdf5,
+    /// Parquet files.
     Parquet,
+    /// Arrow IPC files, also known as Feather.
     ArrowIpc,
+    /// An Arrow IPC stream.
     ArrowStream,
     /// Another library's memory.
     ArrowTable,
     /// Columns in memory.
     Arrays,
+    /// Text with a header, its values separated by commas.
     Csv,
+    /// NumPy's archive of arrays.
     Npz,
     /// Our own, of data larger than memory.
     Store,
@@ -55,7 +62,7 @@ impl fmt::Display for Format {
 }
 
 /// Everything that `path` stands for.
-pub fn sources(path: &Path, mapping: &Mapping) -> Result<(Format, Vec<Box<dyn Source>>)> {
+pub(crate) fn sources(path: &Path, mapping: &Mapping) -> Result<(Format, Vec<Box<dyn Source>>)> {
     if path.is_file() {
         let (format, source) = file(path, mapping)?;
         return Ok((format, vec![source]));

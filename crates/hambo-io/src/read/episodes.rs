@@ -11,7 +11,7 @@ use super::table::Key;
 use crate::error::{Error, Result};
 
 /// Takes transitions and the ends of episodes, in order. Only episodes with transitions end.
-pub trait Sink {
+pub(crate) trait Sink {
     fn push(&mut self, transition: Transition<'_>) -> Result<()>;
 
     fn end(&mut self, terminated: bool, truncated: bool) -> Result<()>;
@@ -19,7 +19,7 @@ pub trait Sink {
 
 /// What had to be decided on the way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
+pub(crate) struct Tally {
     /// Last rows of episodes, dropped because nothing says where they led.
     pub dropped_rows: u64,
     /// How many of those were marked as terminated.
@@ -30,7 +30,7 @@ pub struct Tally {
 
 /// Turns rows into episodes.
 #[derive(Debug)]
-pub struct Assembler {
+pub(crate) struct Assembler {
     state_dim: usize,
     action_dim: usize,
     open: Option<OpenEpisode>,
@@ -82,13 +82,13 @@ struct At<'a> {
 }
 
 impl Assembler {
-    pub fn new(state_dim: usize, action_dim: usize) -> Self {
+    pub(crate) fn new(state_dim: usize, action_dim: usize) -> Self {
         let (open, closed, stride) = (None, HashSet::new(), None);
         Self { state_dim, action_dim, open, closed, stride, tally: Tally::default() }
     }
 
     /// Takes the next rows, of which the first is row `first_row` of the file at `path`.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         path: &Path,
         first_row: u64,
@@ -116,7 +116,7 @@ impl Assembler {
     }
 
     /// The log is over.
-    pub fn finish(&mut self, sink: &mut dyn Sink) -> Result<()> {
+    pub(crate) fn finish(&mut self, sink: &mut dyn Sink) -> Result<()> {
         self.close(sink)
     }
 

@@ -12,26 +12,26 @@ use crate::error::{Error, Result};
 const WINDOW: u64 = 1 << 16;
 
 /// An open HDF5 file.
-pub struct Hdf5 {
+pub(crate) struct Hdf5 {
     pub path: PathBuf,
     pub file: File,
     pub bytes: u64,
 }
 
 impl Hdf5 {
-    pub fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let bytes = file_size(path)?;
         let file = File::open_streaming(path).map_err(|error| unreadable(path, "file", error))?;
         Ok(Self { path: path.to_owned(), file, bytes })
     }
 
-    pub fn error(&self, place: &str) -> impl FnOnce(hdf5_pure::Error) -> Error {
+    pub(crate) fn error(&self, place: &str) -> impl FnOnce(hdf5_pure::Error) -> Error {
         let (path, place) = (self.path.clone(), place.to_owned());
         move |error| unreadable(&path, &place, error)
     }
 
     /// Opens an array, after checking that it cannot claim more than the file holds.
-    pub fn array(&self, group: &Group, prefix: &str, name: &str) -> Result<Array> {
+    pub(crate) fn array(&self, group: &Group, prefix: &str, name: &str) -> Result<Array> {
         let place = format!("`{prefix}{name}`");
         let dataset = group.dataset(name).map_err(self.error(&place))?;
         let shape = dataset.shape().map_err(self.error(&place))?;
@@ -73,7 +73,7 @@ fn unreadable(path: &Path, place: &str, error: hdf5_pure::Error) -> Error {
 }
 
 /// An array of an HDF5 file; its first dimension counts rows.
-pub struct Array {
+pub(crate) struct Array {
     dataset: Dataset,
     pub shape: Vec<u64>,
     pub kind: Kind,
@@ -81,17 +81,17 @@ pub struct Array {
 }
 
 impl Array {
-    pub fn rows(&self) -> u64 {
+    pub(crate) fn rows(&self) -> u64 {
         self.shape.first().copied().unwrap_or(0)
     }
 
     /// Values per row.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         // The product was checked against the file's size.
         self.shape.iter().skip(1).product::<u64>() as usize
     }
 
-    pub fn read(&self, file: &Hdf5, first: u64, count: u64) -> Result<Values> {
+    pub(crate) fn read(&self, file: &Hdf5, first: u64, count: u64) -> Result<Values> {
         let error = || file.error(&self.place);
         let count = count.min(self.rows().saturating_sub(first));
         if count == 0 {
@@ -115,7 +115,7 @@ impl Array {
 }
 
 /// The error for a column of a type that means nothing here.
-pub fn unsupported(path: &Path, place: &str) -> Error {
+pub(crate) fn unsupported(path: &Path, place: &str) -> Error {
     Error::Unreadable {
         path: path.to_owned(),
         place: place.to_owned(),
@@ -137,14 +137,14 @@ fn kind(dtype: &DType) -> Kind {
 }
 
 /// The arrays of a flat file, and of the groups directly below its root as `group/array`.
-pub struct FlatFile {
+pub(crate) struct FlatFile {
     file: Hdf5,
     columns: Vec<ColumnInfo>,
     arrays: Vec<Array>,
 }
 
 impl FlatFile {
-    pub fn new(file: Hdf5) -> Result<Self> {
+    pub(crate) fn new(file: Hdf5) -> Result<Self> {
         let mut flat = Self { file, columns: Vec::new(), arrays: Vec::new() };
         let root = flat.file.file.root();
         flat.list(&root, "")?;

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 const CONTINUATION_MARKER: [u8; 4] = [0xff; 4];
 
 /// An Arrow IPC file or stream.
-pub struct IpcTable {
+pub(crate) struct IpcTable {
     path: PathBuf,
     columns: Vec<ColumnInfo>,
     first_rows: Vec<u64>,
@@ -33,7 +33,7 @@ enum Batches {
 }
 
 impl IpcTable {
-    pub fn file(path: &Path) -> Result<Self> {
+    pub(crate) fn file(path: &Path) -> Result<Self> {
         let rows = Claims::open(path)?.check_file()?;
         let schema = reader(path, None)?.schema();
         let columns = arrow::columns(&schema, |index| {
@@ -46,7 +46,7 @@ impl IpcTable {
         Ok(Self { path, columns, first_rows, batches: Batches::InFile })
     }
 
-    pub fn stream(path: &Path) -> Result<Self> {
+    pub(crate) fn stream(path: &Path) -> Result<Self> {
         Claims::open(path)?.check_stream()?;
         let error = |error| Error::damaged(path, "Arrow stream", error);
         let file = File::open(path).map_err(Error::io(path, "open the file"))?;
@@ -57,7 +57,11 @@ impl IpcTable {
     }
 
     /// Batches that somebody else made; `path` is what messages call them.
-    pub fn in_memory(path: &Path, schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<Self> {
+    pub(crate) fn in_memory(
+        path: &Path,
+        schema: &SchemaRef,
+        batches: Vec<RecordBatch>,
+    ) -> Result<Self> {
         // A list's width is seen in its first row, which an empty batch does not have.
         let first = batches.iter().find(|batch| batch.num_rows() > 0);
         let columns =

@@ -11,7 +11,7 @@ const LARGEST_RATIO: u64 = 200;
 
 /// Refuses a claim of `declared` bytes that `stored` bytes cannot honour. `None` is more than a `u64`
 /// can count.
-pub fn check_claim(
+pub(crate) fn check_claim(
     path: &Path,
     place: impl FnOnce() -> String,
     declared: Option<u64>,
@@ -25,11 +25,11 @@ pub fn check_claim(
 }
 
 /// The product of dimensions and an element's size, `None` when it overflows.
-pub fn bytes_of(shape: &[u64], element: u64) -> Option<u64> {
+pub(crate) fn bytes_of(shape: &[u64], element: u64) -> Option<u64> {
     shape.iter().try_fold(element, |product, &length| product.checked_mul(length))
 }
 
 /// The size of the file at `path`.
-pub fn file_size(path: &Path) -> Result<u64> {
+pub(crate) fn file_size(path: &Path) -> Result<u64> {
     Ok(std::fs::metadata(path).map_err(Error::io(path, "look at the file"))?.len())
 }

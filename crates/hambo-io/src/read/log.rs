@@ -27,7 +27,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub fn open(path: &Path, mapping: &Mapping) -> Result<Self> {
+    pub(crate) fn open(path: &Path, mapping: &Mapping) -> Result<Self> {
         let (format, sources) = guarded(path, || detect::sources(path, mapping))?;
         Self::of_sources(path, format, sources)
     }
@@ -67,7 +67,7 @@ impl Log {
     }
 
     /// Hands all transitions to `sink`, in order. Pieces are read ahead by all threads.
-    pub fn read(&self, sink: &mut dyn Sink) -> Result<Vec<Note>> {
+    pub(crate) fn read(&self, sink: &mut dyn Sink) -> Result<Vec<Note>> {
         let pieces: Vec<(&dyn Source, usize)> = self
             .sources
             .iter()

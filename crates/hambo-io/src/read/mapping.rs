@@ -14,8 +14,11 @@ use crate::error::{Error, Result};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Mapping {
+    /// Columns of the state.
     pub state: Vec<String>,
+    /// Columns of the action; one column of choices if `discrete_actions` is given.
     pub action: Vec<String>,
+    /// The reward of the step.
     pub reward: Option<String>,
     /// Without next states they are taken from the following row of the same episode.
     pub next_state: Vec<String>,
@@ -23,7 +26,9 @@ pub struct Mapping {
     pub terminated: Option<String>,
     /// The episode was cut off, by a time limit for instance.
     pub truncated: Option<String>,
+    /// Names the episode that the row belongs to.
     pub episode: Option<String>,
+    /// Number of the step within its episode.
     pub step: Option<String>,
     /// The action is the number of a choice, from 0 to one less than this, and is one-hot encoded.
     pub discrete_actions: Option<usize>,
@@ -31,7 +36,7 @@ pub struct Mapping {
 
 /// What a column is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub(crate) enum Role {
     State,
     Action,
     Reward,
@@ -44,7 +49,7 @@ pub enum Role {
 
 impl Role {
     /// Its key in a [`Mapping`].
-    pub fn key(self) -> &'static str {
+    pub(crate) fn key(self) -> &'static str {
         match self {
             Self::State => "state",
             Self::Action => "action",

@@ -13,7 +13,7 @@ use super::table::{ColumnInfo, Key, Kind, Place, Table, Values};
 use crate::error::{Error, Result};
 
 /// Where Minari keeps its datasets: `MINARI_DATASETS_PATH`, or `~/.minari/datasets`.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     match std::env::var_os("MINARI_DATASETS_PATH") {
         Some(path) => path.into(),
         None => {
@@ -33,7 +33,7 @@ struct Stored {
 }
 
 /// A dataset's episodes.
-pub struct Minari {
+pub(crate) struct Minari {
     path: PathBuf,
     episodes: Episodes,
     discrete_actions: Option<usize>,
@@ -48,7 +48,7 @@ enum Episodes {
 
 impl Minari {
     /// From `main_data.hdf5`, if that is what the file is.
-    pub fn in_hdf5(file: Hdf5, mapping: &Mapping) -> Result<Self> {
+    pub(crate) fn in_hdf5(file: Hdf5, mapping: &Mapping) -> Result<Self> {
         let path = file.path.clone();
         let groups = file.file.root().groups().map_err(file.error("file"))?;
         let mut numbers: Vec<u64> = groups.iter().filter_map(|name| episode_number(name)).collect();
@@ -57,7 +57,7 @@ impl Minari {
     }
 
     /// From the folder `data`, with one folder of Arrow files for each episode.
-    pub fn in_folders(path: &Path, mapping: &Mapping) -> Result<Self> {
+    pub(crate) fn in_folders(path: &Path, mapping: &Mapping) -> Result<Self> {
         let entries = std::fs::read_dir(path).map_err(Error::io(path, "list the folder"))?;
         let mut folders = Vec::new();
         for entry in entries {
@@ -99,7 +99,7 @@ impl Minari {
 }
 
 /// The number of a group called `episode_7`.
-pub fn episode_number(group: &str) -> Option<u64> {
+pub(crate) fn episode_number(group: &str) -> Option<u64> {
     group.strip_prefix("episode_")?.parse().ok()
 }
 

@@ -44,8 +44,11 @@ use table::Table;
 /// A dataset, and how it was read.
 #[derive(Debug)]
 pub struct Opened {
+    /// The transitions.
     pub dataset: Dataset,
+    /// What they were read from.
     pub format: Format,
+    /// What the reader had to decide.
     pub notes: Vec<Note>,
 }
 

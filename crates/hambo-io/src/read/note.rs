@@ -8,9 +8,17 @@ use super::episodes::Tally;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
     /// The file holds no next states, so nothing says where the last row of an episode led.
-    LastRowsDropped { rows: u64, terminations: u64 },
+    LastRowsDropped {
+        /// Rows that were dropped, one per episode.
+        rows: u64,
+        /// How many of them terminated their episode.
+        terminations: u64,
+    },
     /// Episodes that end without a mark count as cut off.
-    UnmarkedEnds { episodes: u64 },
+    UnmarkedEnds {
+        /// Number of such episodes.
+        episodes: u64,
+    },
     /// No column says that an episode terminated.
     NoTerminations,
     /// Actions are whole numbers, used as they are.

@@ -13,7 +13,7 @@ use super::table::{ColumnInfo, Kind, Table, Values};
 use crate::error::{Error, Result};
 
 /// An archive. Arrays can only be read whole.
-pub struct NpzTable {
+pub(crate) struct NpzTable {
     path: PathBuf,
     columns: Vec<ColumnInfo>,
     arrays: Vec<Array>,
@@ -26,7 +26,7 @@ struct Array {
 }
 
 impl NpzTable {
-    pub fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let mut table = Self { path: path.to_owned(), columns: Vec::new(), arrays: Vec::new() };
         let mut archive = table.archive()?;
         for entry in 0..archive.len() {

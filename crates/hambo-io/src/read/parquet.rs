@@ -20,7 +20,7 @@ const BATCH: usize = 1 << 16;
 const LONGEST_PIECE: u64 = 1 << 19;
 
 /// A Parquet file.
-pub struct ParquetTable {
+pub(crate) struct ParquetTable {
     path: PathBuf,
     metadata: ArrowReaderMetadata,
     columns: Vec<ColumnInfo>,
@@ -37,7 +37,7 @@ struct Piece {
 }
 
 impl ParquetTable {
-    pub fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(Error::io(path, "open the file"))?;
         let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
             .map_err(|error| Error::damaged(path, "Parquet footer", error))?;

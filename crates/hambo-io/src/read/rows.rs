@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 
 /// Some consecutive rows. Blocks are row-major.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Rows {
+pub(crate) struct Rows {
     pub count: usize,
     pub states: Vec<f32>,
     pub actions: Vec<f32>,
@@ -21,7 +21,7 @@ pub struct Rows {
 }
 
 /// Where rows come from. Pieces can be read in any order and at the same time.
-pub trait Source: Send + Sync {
+pub(crate) trait Source: Send + Sync {
     fn path(&self) -> &Path;
 
     fn state_dim(&self) -> usize;
@@ -46,13 +46,13 @@ pub trait Source: Send + Sync {
 }
 
 /// A table whose columns are known.
-pub struct MappedTable {
+pub(crate) struct MappedTable {
     table: Box<dyn Table>,
     plan: Plan,
 }
 
 impl MappedTable {
-    pub fn new(table: Box<dyn Table>, plan: Plan) -> Self {
+    pub(crate) fn new(table: Box<dyn Table>, plan: Plan) -> Self {
         Self { table, plan }
     }
 
@@ -195,7 +195,7 @@ fn interleave(columns: Vec<(Place<'_>, Values)>, count: usize) -> Result<Vec<f32
 }
 
 /// Numbers of choices as vectors with a single one.
-pub fn one_hot(columns: Vec<(Place<'_>, Values)>, choices: usize) -> Result<Vec<f32>> {
+pub(crate) fn one_hot(columns: Vec<(Place<'_>, Values)>, choices: usize) -> Result<Vec<f32>> {
     let mut block = Vec::new();
     for (place, values) in columns {
         for (index, choice) in values.into_integers(place)?.into_iter().enumerate() {

@@ -25,7 +25,7 @@ pub enum Kind {
 }
 
 /// A file with columns. Pieces can be read in any order and at the same time.
-pub trait Table: Send + Sync {
+pub(crate) trait Table: Send + Sync {
     fn path(&self) -> &Path;
 
     fn columns(&self) -> &[ColumnInfo];
@@ -41,7 +41,7 @@ pub trait Table: Send + Sync {
 
 /// Values of one column, row by row, `width` for each row.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Values {
+pub(crate) enum Values {
     F32(Vec<f32>),
     F64(Vec<f64>),
     Integer(Vec<i64>),
@@ -51,7 +51,7 @@ pub enum Values {
 
 /// What tells episodes apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Key {
+pub(crate) enum Key {
     Number(i64),
     Text(String),
 }
@@ -67,7 +67,7 @@ impl std::fmt::Display for Key {
 
 /// Where in a file a piece of a column lies.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub(crate) struct Place<'a> {
     pub path: &'a Path,
     pub first_row: u64,
     pub column: &'a ColumnInfo,
@@ -75,7 +75,7 @@ pub struct Place<'a> {
 
 impl Place<'_> {
     /// The value at `index` of the piece cannot be used.
-    pub fn bad(&self, index: usize, value: impl ToString, advice: &'static str) -> Error {
+    pub(crate) fn bad(&self, index: usize, value: impl ToString, advice: &'static str) -> Error {
         Error::Value {
             path: self.path.to_owned(),
             row: self.first_row + (index / self.column.width.max(1)) as u64,
@@ -96,7 +96,7 @@ impl Place<'_> {
 }
 
 impl Values {
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::F32(values) => values.len(),
             Self::F64(values) => values.len(),
@@ -106,7 +106,7 @@ impl Values {
         }
     }
 
-    pub fn truncate(&mut self, length: usize) {
+    pub(crate) fn truncate(&mut self, length: usize) {
         match self {
             Self::F32(values) => values.truncate(length),
             Self::F64(values) => values.truncate(length),
@@ -117,7 +117,7 @@ impl Values {
     }
 
     /// More values of the same kind.
-    pub fn append(&mut self, more: Self) {
+    pub(crate) fn append(&mut self, more: Self) {
         match (self, more) {
             (Self::F32(values), Self::F32(more)) => values.extend(more),
             (Self::F64(values), Self::F64(more)) => values.extend(more),
@@ -129,7 +129,7 @@ impl Values {
     }
 
     /// As float32, rounded to the nearest.
-    pub fn into_numbers(self, place: Place<'_>) -> Result<Vec<f32>> {
+    pub(crate) fn into_numbers(self, place: Place<'_>) -> Result<Vec<f32>> {
         match self {
             Self::F32(values) => Ok(values),
             Self::F64(values) => Ok(values.into_iter().map(|value| value as f32).collect()),
@@ -142,7 +142,7 @@ impl Values {
     }
 
     /// As true or false: booleans, or the numbers 0 and 1.
-    pub fn into_flags(self, place: Place<'_>) -> Result<Vec<bool>> {
+    pub(crate) fn into_flags(self, place: Place<'_>) -> Result<Vec<bool>> {
         let flag = |index: usize, value: f64| match value {
             0.0 => Ok(false),
             1.0 => Ok(true),
@@ -161,7 +161,7 @@ impl Values {
     }
 
     /// As whole numbers; floats must be whole.
-    pub fn into_integers(self, place: Place<'_>) -> Result<Vec<i64>> {
+    pub(crate) fn into_integers(self, place: Place<'_>) -> Result<Vec<i64>> {
         let whole = |index: usize, value: f64| {
             // Beyond 2^53 a float64 no longer tells neighbours apart.
             let exact = value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0;
@@ -181,7 +181,7 @@ impl Values {
     }
 
     /// As names of episodes.
-    pub fn into_keys(self, place: Place<'_>) -> Result<Vec<Key>> {
+    pub(crate) fn into_keys(self, place: Place<'_>) -> Result<Vec<Key>> {
         match self {
             Self::Text(values) => Ok(values.into_iter().map(Key::Text).collect()),
             numbers => Ok(numbers.into_integers(place)?.into_iter().map(Key::Number).collect()),

@@ -13,14 +13,14 @@ use tract_onnx::pb::{
     TensorShapeProto, TypeProto, ValueInfoProto,
 };
 
-pub const FREE: i64 = -1;
+pub(crate) const FREE: i64 = -1;
 
 /// An input or output of float32; [`FREE`] is the batch.
-pub fn port(name: &str, shape: &[i64]) -> ValueInfoProto {
+pub(crate) fn port(name: &str, shape: &[i64]) -> ValueInfoProto {
     typed_port(name, DataType::Float, shape)
 }
 
-pub fn typed_port(name: &str, kind: DataType, shape: &[i64]) -> ValueInfoProto {
+pub(crate) fn typed_port(name: &str, kind: DataType, shape: &[i64]) -> ValueInfoProto {
     let length = |&length: &i64| Dimension {
         value: Some(match length {
             FREE => Length::DimParam("batch".into()),
@@ -34,7 +34,7 @@ pub fn typed_port(name: &str, kind: DataType, shape: &[i64]) -> ValueInfoProto {
     ValueInfoProto { name: name.into(), r#type: Some(kind), ..ValueInfoProto::default() }
 }
 
-pub fn floats(name: &str, dims: &[i64], values: &[f32]) -> TensorProto {
+pub(crate) fn floats(name: &str, dims: &[i64], values: &[f32]) -> TensorProto {
     TensorProto {
         name: name.into(),
         dims: dims.to_vec(),
@@ -44,7 +44,7 @@ pub fn floats(name: &str, dims: &[i64], values: &[f32]) -> TensorProto {
     }
 }
 
-pub fn integers(name: &str, values: &[i64]) -> TensorProto {
+pub(crate) fn integers(name: &str, values: &[i64]) -> TensorProto {
     TensorProto {
         name: name.into(),
         dims: vec![values.len() as i64],
@@ -54,7 +54,7 @@ pub fn integers(name: &str, values: &[i64]) -> TensorProto {
     }
 }
 
-pub fn node(operator: &str, inputs: &[&str], outputs: &[&str]) -> NodeProto {
+pub(crate) fn node(operator: &str, inputs: &[&str], outputs: &[&str]) -> NodeProto {
     let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     NodeProto {
         name: format!("the_{}", operator.to_lowercase()),
@@ -65,7 +65,7 @@ pub fn node(operator: &str, inputs: &[&str], outputs: &[&str]) -> NodeProto {
     }
 }
 
-pub fn with_int(mut node: NodeProto, name: &str, value: i64) -> NodeProto {
+pub(crate) fn with_int(mut node: NodeProto, name: &str, value: i64) -> NodeProto {
     let kind = AttributeType::Int as i32;
     let attribute =
         AttributeProto { name: name.into(), r#type: kind, i: value, ..Default::default() };
@@ -73,14 +73,14 @@ pub fn with_int(mut node: NodeProto, name: &str, value: i64) -> NodeProto {
     node
 }
 
-pub fn with_ints(mut node: NodeProto, name: &str, values: &[i64]) -> NodeProto {
+pub(crate) fn with_ints(mut node: NodeProto, name: &str, values: &[i64]) -> NodeProto {
     let (kind, ints) = (AttributeType::Ints as i32, values.to_vec());
     let attribute = AttributeProto { name: name.into(), r#type: kind, ints, ..Default::default() };
     node.attribute.push(attribute);
     node
 }
 
-pub fn with_graph(mut node: NodeProto, name: &str, graph: GraphProto) -> NodeProto {
+pub(crate) fn with_graph(mut node: NodeProto, name: &str, graph: GraphProto) -> NodeProto {
     let (kind, g) = (AttributeType::Graph as i32, Some(graph));
     node.attribute.push(AttributeProto {
         name: name.into(),
@@ -91,7 +91,7 @@ pub fn with_graph(mut node: NodeProto, name: &str, graph: GraphProto) -> NodePro
     node
 }
 
-pub fn model(graph: GraphProto) -> ModelProto {
+pub(crate) fn model(graph: GraphProto) -> ModelProto {
     let operators = OperatorSetIdProto { domain: String::new(), version: 17 };
     ModelProto {
         ir_version: 8,
@@ -101,12 +101,12 @@ pub fn model(graph: GraphProto) -> ModelProto {
     }
 }
 
-pub fn bytes(graph: GraphProto) -> Vec<u8> {
+pub(crate) fn bytes(graph: GraphProto) -> Vec<u8> {
     model(graph).encode_to_vec()
 }
 
 /// `action = state W + b` with two states and one action: 2 s0 - s1 + 0.5.
-pub fn linear() -> GraphProto {
+pub(crate) fn linear() -> GraphProto {
     GraphProto {
         name: "policy".into(),
         input: vec![port("state", &[FREE, 2])],
@@ -118,12 +118,16 @@ pub fn linear() -> GraphProto {
 }
 
 /// A file that is removed again when it goes out of scope.
-pub fn written(content: &[u8]) -> tempfile::NamedTempFile {
+pub(crate) fn written(content: &[u8]) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::with_suffix(".onnx").unwrap();
     std::fs::write(file.path(), content).unwrap();
     file
 }
 
-pub fn load(content: &[u8], state_dim: usize, action_dim: usize) -> Result<OnnxPolicy, OnnxError> {
+pub(crate) fn load(
+    content: &[u8],
+    state_dim: usize,
+    action_dim: usize,
+) -> Result<OnnxPolicy, OnnxError> {
     OnnxPolicy::load(written(content).path(), state_dim, action_dim)
 }

@@ -29,7 +29,7 @@ pub(super) struct ReplayBatch {
 }
 
 impl Replay {
-    pub fn new(capacity: usize, input_dim: usize, choice_dim: usize) -> Self {
+    pub(crate) fn new(capacity: usize, input_dim: usize, choice_dim: usize) -> Self {
         Self { capacity, input_dim, choice_dim, rows: Vec::new(), next: 0 }
     }
 
@@ -37,12 +37,12 @@ impl Replay {
         2 * self.input_dim + self.choice_dim + 2
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows.len() / self.width()
     }
 
     /// Adds the rows of a batch.
-    pub fn extend(&mut self, batch: &ReplayBatch) {
+    pub(crate) fn extend(&mut self, batch: &ReplayBatch) {
         for row in 0..batch.rewards.len() {
             let values = batch
                 .inputs
@@ -64,7 +64,7 @@ impl Replay {
     }
 
     /// `count` steps, uniformly with replacement.
-    pub fn sample(&self, count: usize, rng: &mut Stream) -> ReplayBatch {
+    pub(crate) fn sample(&self, count: usize, rng: &mut Stream) -> ReplayBatch {
         let all = ArrayView2::from_shape((self.len(), self.width()), &self.rows)
             .expect("rows are added whole");
         let rows: Vec<usize> = (0..count).map(|_| rng.random_range(0..self.len())).collect();

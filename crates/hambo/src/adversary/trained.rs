@@ -18,6 +18,7 @@ pub struct Round {
 pub struct Trained<A> {
     /// The best adversary seen, acting without exploration.
     pub adversary: A,
+    /// What each round of training came to.
     pub rounds: Vec<Round>,
     /// The most harmful of the choices that need no training; 0 is the neutral one.
     pub(super) simple: usize,

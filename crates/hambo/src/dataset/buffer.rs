@@ -10,6 +10,7 @@ use std::sync::Arc;
 pub struct Buffer(Arc<dyn AsRef<[f32]> + Send + Sync>);
 
 impl Buffer {
+    /// The numbers of `owner`, which lives as long as any clone of the block.
     pub fn new(owner: impl AsRef<[f32]> + Send + Sync + 'static) -> Self {
         Self(Arc::new(owner))
     }

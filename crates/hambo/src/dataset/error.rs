@@ -5,17 +5,24 @@ use std::fmt;
 /// A column of the log: which quantity, which component, and its name if one was declared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
+    /// What the column holds.
     pub quantity: Quantity,
+    /// Which component of it, from zero.
     pub index: usize,
+    /// The declared name.
     pub name: Option<String>,
 }
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
+    /// The state before the action.
     State,
+    /// The action taken.
     Action,
+    /// The reward of the step.
     Reward,
+    /// The state after the action.
     NextState,
 }
 
@@ -44,90 +51,215 @@ impl fmt::Display for Column {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatasetError {
+    /// There is no transition at all.
     #[error("the dataset has no episodes; give at least one transition")]
     Empty,
 
+    /// States or actions have no columns.
     #[error("the dataset declares {quantity} vectors of length 0; give at least one column")]
-    NoColumns { quantity: Quantity },
+    NoColumns {
+        /// Which of them.
+        quantity: Quantity,
+    },
 
+    /// An episode has another number of columns than the dataset.
     #[error(
         "episode {episode}: {quantity} has {found} columns, the dataset declares {expected}; \
          check the {quantity} columns"
     )]
-    Width { episode: usize, quantity: Quantity, expected: usize, found: usize },
+    Width {
+        /// The episode.
+        episode: usize,
+        /// What the columns hold.
+        quantity: Quantity,
+        /// How many there should be.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
 
+    /// An episode has not one row per step for every quantity.
     #[error(
         "episode {episode}: {quantity} has {found} rows, the states have {expected}; \
          every step needs one (drop a final observation that has no action)"
     )]
-    Rows { episode: usize, quantity: Quantity, expected: usize, found: usize },
+    Rows {
+        /// The episode.
+        episode: usize,
+        /// What the columns hold.
+        quantity: Quantity,
+        /// How many there should be.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
 
+    /// A flat column is longer or shorter than its rows need.
     #[error(
         "{quantity} holds {found} values, {rows} rows (one per reward) of {width} need {expected}; \
          check that the arrays are complete and row by row"
     )]
-    Length { quantity: Quantity, rows: usize, width: usize, expected: usize, found: usize },
+    Length {
+        /// What the columns hold.
+        quantity: Quantity,
+        /// Rows, one per reward.
+        rows: usize,
+        /// Columns per row.
+        width: usize,
+        /// Values that it should hold.
+        expected: usize,
+        /// Values that it holds.
+        found: usize,
+    },
 
+    /// There is not one flag per step.
     #[error("flag `{flag}` has {found} rows, the dataset has {expected}; give one flag per step")]
-    FlagRows { flag: &'static str, expected: usize, found: usize },
+    FlagRows {
+        /// The flag.
+        flag: &'static str,
+        /// Rows of the dataset.
+        expected: usize,
+        /// Rows of the flag.
+        found: usize,
+    },
 
+    /// An episode has no steps.
     #[error(
         "episode {episode} has no steps; drop it, or check how episode boundaries were computed"
     )]
-    EmptyEpisode { episode: usize },
+    EmptyEpisode {
+        /// The episode.
+        episode: usize,
+    },
 
+    /// An episode ends after the last row.
     #[error(
         "episode {episode} ends at row {end}, after the last row {rows}; \
          boundaries are exclusive ends in increasing order"
     )]
-    BoundaryPastEnd { episode: usize, end: usize, rows: usize },
+    BoundaryPastEnd {
+        /// The episode.
+        episode: usize,
+        /// The episode's exclusive end row.
+        end: usize,
+        /// Rows of the dataset.
+        rows: usize,
+    },
 
+    /// An episode ends before the one before it.
     #[error(
         "episode {episode} ends at row {end}, before the previous end {previous}; \
          boundaries are exclusive ends in increasing order"
     )]
-    BoundaryOrder { episode: usize, end: usize, previous: usize },
+    BoundaryOrder {
+        /// The episode.
+        episode: usize,
+        /// The episode's exclusive end row.
+        end: usize,
+        /// The exclusive end row of the episode before.
+        previous: usize,
+    },
 
+    /// Rows after the last episode's end belong to no episode.
     #[error(
         "the last episode ends at row {end}, but there are {rows} rows (one per reward); \
          the rows after it belong to no episode"
     )]
-    BoundaryShort { end: usize, rows: usize },
+    BoundaryShort {
+        /// The last episode's exclusive end row.
+        end: usize,
+        /// Rows, one per reward.
+        rows: usize,
+    },
 
+    /// A value is NaN or infinite.
     #[error(
         "episode {episode}, step {step}: {column} is {value}; \
          remove the episode, or repair the value before loading"
     )]
-    NotFinite { episode: usize, step: usize, column: Column, value: f32 },
+    NotFinite {
+        /// The episode.
+        episode: usize,
+        /// The step.
+        step: usize,
+        /// The column.
+        column: Column,
+        /// The value.
+        value: f32,
+    },
 
+    /// A step starts elsewhere than the step before it led.
     #[error(
         "episode {episode}: the next state of step {step} is not the state of step {}: \
          {column} is {next_state} in the one and {state} in the other; \
          an episode boundary may be missing, or the rows may be in another order",
         step + 1
     )]
-    Teleport { episode: usize, step: usize, column: Column, next_state: f32, state: f32 },
+    Teleport {
+        /// The episode.
+        episode: usize,
+        /// The step before.
+        step: usize,
+        /// The column.
+        column: Column,
+        /// Where that step led.
+        next_state: f32,
+        /// Where the next one starts.
+        state: f32,
+    },
 
+    /// A step is marked as an episode's end, and the episode goes on.
     #[error(
         "episode {episode}, step {step}: marked {flag}, but the episode goes on for {remaining} \
          more steps; end the episode there"
     )]
-    EndsEarly { episode: usize, step: usize, flag: &'static str, remaining: usize },
+    EndsEarly {
+        /// The episode.
+        episode: usize,
+        /// The step.
+        step: usize,
+        /// The flag.
+        flag: &'static str,
+        /// Steps that follow.
+        remaining: usize,
+    },
 
+    /// There are more or fewer names than columns.
     #[error("{found} {quantity} names were given for {expected} columns")]
-    NameCount { quantity: Quantity, expected: usize, found: usize },
+    NameCount {
+        /// What the columns hold.
+        quantity: Quantity,
+        /// Number of columns.
+        expected: usize,
+        /// Number of names.
+        found: usize,
+    },
 
+    /// Two columns have the same name.
     #[error("the column name `{name}` is given twice; names must differ")]
-    NameTwice { name: String },
+    NameTwice {
+        /// The name.
+        name: String,
+    },
 }
 
 /// A doubt about the data that does not stop a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DatasetWarning {
     /// The column never changes, so nothing can be learned about its effect.
-    ConstantColumn { column: Column, value: f32 },
+    ConstantColumn {
+        /// The column.
+        column: Column,
+        /// Its value in every row.
+        value: f32,
+    },
     /// Two columns are equal in every row.
-    DuplicateColumns { first: Column, second: Column },
+    DuplicateColumns {
+        /// One column.
+        first: Column,
+        /// The other, equal one.
+        second: Column,
+    },
 }
 
 impl fmt::Display for DatasetWarning {

@@ -47,6 +47,7 @@ pub struct Dataset {
 /// One episode of a dataset: its rows and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EpisodeSpan {
+    /// Its rows in the dataset.
     pub rows: Range<usize>,
     /// The last transition led into a state from which no reward follows.
     pub terminated: bool,
@@ -65,24 +66,30 @@ pub struct Episode {
     pub rewards: Array1<f32>,
     /// `[steps, d_s]`
     pub next_states: Array2<f32>,
+    /// The last transition led into a state from which no reward follows.
     pub terminated: bool,
+    /// The episode was cut off after its last transition, by a time limit or by the log's end.
     pub truncated: bool,
 }
 
 /// All episodes as flat columns, with the rows at which they end.
 #[derive(Debug, Clone)]
 pub struct FlatColumns {
+    /// Columns of a state, d_s.
     pub state_dim: usize,
+    /// Columns of an action, d_a.
     pub action_dim: usize,
-    /// `rows * state_dim` values, row by row; `next_states` likewise.
+    /// `rows * state_dim` values, row by row.
     pub states: Buffer,
     /// `rows * action_dim` values, row by row.
     pub actions: Buffer,
     /// One value per row. Its length decides the number of rows.
     pub rewards: Buffer,
+    /// `rows * state_dim` values, row by row.
     pub next_states: Buffer,
-    /// One flag per row, true at most in an episode's last one; `truncated` likewise.
+    /// One flag per row, true at most in an episode's last one.
     pub terminated: Vec<bool>,
+    /// One flag per row, true at most in an episode's last one.
     pub truncated: Vec<bool>,
     /// Exclusive end row of each episode, increasing, the last one equal to the number of rows.
     pub episode_ends: Vec<usize>,
@@ -91,9 +98,13 @@ pub struct FlatColumns {
 /// Rows gathered from a dataset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
+    /// `[rows, d_s]`
     pub states: Array2<f32>,
+    /// `[rows, d_a]`
     pub actions: Array2<f32>,
+    /// `[rows]`
     pub rewards: Array1<f32>,
+    /// `[rows, d_s]`
     pub next_states: Array2<f32>,
 }
 
@@ -137,14 +148,17 @@ impl Dataset {
         self.rewards.len()
     }
 
+    /// Columns of a state, d_s.
     pub fn state_dim(&self) -> usize {
         self.state_dim
     }
 
+    /// Columns of an action, d_a.
     pub fn action_dim(&self) -> usize {
         self.action_dim
     }
 
+    /// The episodes, in the order of their rows.
     pub fn episodes(&self) -> &[EpisodeSpan] {
         &self.episodes
     }

@@ -64,6 +64,7 @@ impl<'a> Subset<'a> {
         Ok((Self::new(self.dataset, rest), Self::new(self.dataset, order)))
     }
 
+    /// The whole dataset that this is a part of.
     pub fn dataset(&self) -> &'a Dataset {
         self.dataset
     }

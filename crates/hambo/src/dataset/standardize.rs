@@ -48,10 +48,12 @@ impl Standardizer {
         self.mean.len() == self.std.len() && finite && positive
     }
 
+    /// What is subtracted, per column.
     pub fn mean(&self) -> &Array1<f32> {
         &self.mean
     }
 
+    /// What is divided by, per column; greater than zero.
     pub fn std(&self) -> &Array1<f32> {
         &self.std
     }

@@ -8,24 +8,34 @@ use super::Dataset;
 /// Smallest, mean and largest of some numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Range {
+    /// The smallest.
     pub min: f64,
+    /// The mean.
     pub mean: f64,
+    /// The largest.
     pub max: f64,
 }
 
 /// Counts, ranges and returns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
+    /// Number of transitions.
     pub rows: usize,
+    /// Number of episodes.
     pub episodes: usize,
+    /// Episodes that ended in a state from which no reward follows.
     pub terminated_episodes: usize,
+    /// Episodes that were cut off.
     pub truncated_episodes: usize,
     /// Steps per episode.
     pub lengths: Range,
     /// Undiscounted sum of rewards per episode.
     pub returns: Range,
+    /// Rewards of single steps.
     pub rewards: Range,
+    /// One range per column of the states.
     pub states: Vec<Range>,
+    /// One range per column of the actions.
     pub actions: Vec<Range>,
 }
 

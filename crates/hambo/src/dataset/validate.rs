@@ -200,9 +200,13 @@ pub(super) fn check_names(
 /// One transition.
 #[derive(Debug, Clone, Copy)]
 pub struct Transition<'a> {
+    /// `[d_s]`
     pub state: &'a [f32],
+    /// `[d_a]`
     pub action: &'a [f32],
+    /// The reward of the step.
     pub reward: f32,
+    /// `[d_s]`
     pub next_state: &'a [f32],
 }
 

@@ -20,11 +20,16 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum KernelKind {
+    /// `u · v`: linear functions.
     Linear,
+    /// `exp(-r² / 2)`: smooth functions.
     #[default]
     Rbf,
+    /// `exp(-r)`: continuous functions that are nowhere smooth.
     Matern12,
+    /// `(1 + √3 r) exp(-√3 r)`: functions that can be differentiated once.
     Matern32,
+    /// `(1 + √5 r + 5/3 r²) exp(-√5 r)`: functions that can be differentiated twice.
     Matern52,
 }
 
@@ -32,6 +37,7 @@ pub enum KernelKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Kernel {
+    /// Its shape.
     pub kind: KernelKind,
     /// Factor on the whole kernel; greater than zero.
     pub variance: f64,

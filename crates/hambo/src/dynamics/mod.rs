@@ -19,8 +19,10 @@ use crate::error::{Error, Result};
 ///
 /// Its outputs are the columns of the next state, followed by the reward if the model learned it.
 pub trait Dynamics: std::any::Any + Send + Sync {
+    /// Columns of a state, d_s.
     fn state_dim(&self) -> usize;
 
+    /// Columns of an action, d_a.
     fn action_dim(&self) -> usize;
 
     /// Whether the last output is the reward.
@@ -71,13 +73,15 @@ pub struct Confidence {
     pub radius: Vec<f64>,
     /// Information gain of the data, per output.
     pub information_gain: Vec<f64>,
-    /// B, per output, and whether it was estimated instead of given.
+    /// B, per output.
     pub norm_bound: Vec<f64>,
+    /// Whether B was estimated instead of given.
     pub norm_is_estimated: bool,
     /// Whether the kernel was chosen by the data, which the proof does not allow for.
     pub hyperparameters_are_learned: bool,
-    /// L_f and L_σ; none for a kernel that has no such constant.
+    /// L_f; none for a kernel that has no such constant.
     pub lipschitz_dynamics: Option<f64>,
+    /// L_σ; none for a kernel that has no such constant.
     pub lipschitz_std: Option<f64>,
 }
 
@@ -97,14 +101,18 @@ pub struct Prediction {
 /// Predictions of one member, each `[batch, outputs]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemberPrediction {
+    /// Mean of the next outputs.
     pub mean: Array2<f32>,
+    /// Its noise: what the member cannot predict.
     pub std: Array2<f32>,
 }
 
 /// Predictions of the members of an ensemble, each `[members, batch, outputs]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Members {
+    /// Each member's mean.
     pub means: Array3<f32>,
+    /// Each member's noise.
     pub stds: Array3<f32>,
 }
 

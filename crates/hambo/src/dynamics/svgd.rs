@@ -36,7 +36,7 @@ impl Default for SteinKernel {
 /// the gradients and in the particles: φ = A g + C θ with small K x K matrices A and C.
 ///
 /// Shapes: `particles`, `gradients` and the result are `[K, len]`.
-pub fn direction(
+pub(crate) fn direction(
     particles: Tensor<2>,
     gradients: Tensor<2>,
     prior_temperature: f64,

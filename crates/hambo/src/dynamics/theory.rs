@@ -31,15 +31,19 @@ pub fn lipschitz_of_parts(parts: impl IntoIterator<Item = f64>) -> f64 {
 /// What the constant of `theorem:lower_bound` depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GapConstants {
-    /// L_r, L_π, L_f and L_σ.
+    /// L_r.
     pub reward: f64,
+    /// L_π.
     pub policy: f64,
+    /// L_f.
     pub dynamics: f64,
+    /// L_σ.
     pub std: f64,
     /// β_n.
     pub beta: f64,
-    /// d_s and T.
+    /// d_s.
     pub state_dim: usize,
+    /// T, in steps.
     pub horizon: usize,
 }
 

@@ -95,6 +95,7 @@ impl LoggedSample {
         }
     }
 
+    /// Number of sampled transitions.
     pub fn rows(&self) -> usize {
         self.terminated.len()
     }

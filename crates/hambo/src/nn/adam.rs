@@ -23,7 +23,7 @@ const NOTHING_SQUARED: f32 = 1e-30;
 
 /// Adam with the usual decays (0.9, 0.999) and epsilon 1e-8.
 #[derive(Debug, Clone, Default)]
-pub struct Adam {
+pub(crate) struct Adam {
     moments: Option<(Tensor<2>, Tensor<2>)>,
     steps: i32,
 }
@@ -33,7 +33,7 @@ impl Adam {
     ///
     ///   m ← 0.9 m + 0.1 g      v ← 0.999 v + 0.001 g²
     ///   θ ← θ - rate · m̂ / (√v̂ + ε)      m̂ = m / (1 - 0.9^t), v̂ = v / (1 - 0.999^t)
-    pub fn step(&mut self, params: Tensor<2>, gradient: Tensor<2>, rate: f64) -> Tensor<2> {
+    pub(crate) fn step(&mut self, params: Tensor<2>, gradient: Tensor<2>, rate: f64) -> Tensor<2> {
         let (first, second) =
             self.moments.take().unwrap_or_else(|| (gradient.zeros_like(), gradient.zeros_like()));
         self.steps += 1;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Device {
+    /// The processor.
     #[default]
     Cpu,
 }
@@ -32,7 +33,7 @@ impl Device {
 }
 
 /// Copies a tensor back, as an array of as many dimensions.
-pub fn array<const D: usize>(tensor: Tensor<D>) -> Array<f32, Dim<[usize; D]>>
+pub(crate) fn array<const D: usize>(tensor: Tensor<D>) -> Array<f32, Dim<[usize; D]>>
 where
     Dim<[usize; D]>: Dimension,
     [usize; D]: ndarray::IntoDimension<Dim = Dim<[usize; D]>>,

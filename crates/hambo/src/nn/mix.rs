@@ -12,7 +12,7 @@ use rayon::prelude::*;
 /// are zero cost nothing.
 ///
 /// Shapes: `a` and `c` are `[k, k]`; `x`, `y` and the result `[k, len]`.
-pub fn mix(a: Array2<f32>, x: Tensor<2>, c: Array2<f32>, y: Tensor<2>) -> Tensor<2> {
+pub(crate) fn mix(a: Array2<f32>, x: Tensor<2>, c: Array2<f32>, y: Tensor<2>) -> Tensor<2> {
     assert_eq!(x.dims(), y.dims(), "both matrices have the same shape");
     let result =
         <Dispatch as MixBackend>::mix(x.into_dispatch(), y.into_dispatch(), Weights { a, c });

@@ -48,14 +48,17 @@ impl Mlps {
         Self { params: Tensor::from_data(data, &device.engine()), layout, device }
     }
 
+    /// The shape of each network.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
+    /// Number of networks.
     pub fn members(&self) -> usize {
         self.params.dims()[0]
     }
 
+    /// Where the networks live.
     pub fn device(&self) -> Device {
         self.device
     }
@@ -65,6 +68,7 @@ impl Mlps {
         &self.params
     }
 
+    /// Replaces the parameters, `[members, len]`; panics on another shape.
     pub fn set_params(&mut self, params: Tensor<2>) {
         let expected = [self.members(), self.layout.parameters()];
         assert_eq!(params.dims(), expected, "parameters keep their shape");

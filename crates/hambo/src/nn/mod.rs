@@ -12,10 +12,11 @@ mod mix;
 mod mlp;
 mod op;
 
-pub use adam::Adam;
+pub(crate) use adam::Adam;
 pub use burn::tensor::Tensor;
-pub use burn::tensor::activation::softplus;
-pub use device::{Device, array};
+pub(crate) use burn::tensor::activation::softplus;
+pub use device::Device;
+pub(crate) use device::array;
 pub use layout::Layout;
-pub use mix::mix;
+pub(crate) use mix::mix;
 pub use mlp::Mlps;

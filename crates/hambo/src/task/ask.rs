@@ -8,7 +8,7 @@ use crate::error::{BoxError, Error, Result};
 use crate::rng::Stream;
 
 /// Asks a policy, and checks what comes back.
-pub fn act(
+pub(crate) fn act(
     policy: &dyn Policy,
     states: ArrayView2<'_, f32>,
     action_dim: usize,
@@ -25,7 +25,7 @@ pub fn act(
 }
 
 /// Asks a reward, and checks what comes back.
-pub fn reward(reward: &dyn Reward, transitions: &Transitions<'_>) -> Result<Array1<f32>> {
+pub(crate) fn reward(reward: &dyn Reward, transitions: &Transitions<'_>) -> Result<Array1<f32>> {
     let rows = transitions.rows();
     let rewards = reward.reward(transitions).map_err(supplied("reward", rows))?;
     check_rows("reward", rows, rewards.len())?;
@@ -34,7 +34,7 @@ pub fn reward(reward: &dyn Reward, transitions: &Transitions<'_>) -> Result<Arra
 }
 
 /// Asks a termination, and checks what comes back.
-pub fn terminated(
+pub(crate) fn terminated(
     termination: &dyn Termination,
     transitions: &Transitions<'_>,
 ) -> Result<Array1<bool>> {

@@ -83,10 +83,12 @@ impl StateBounds {
         self.low.iter().zip(&self.high).map(|(&low, &high)| [low, high]).collect()
     }
 
+    /// The smallest allowed value of every column.
     pub fn low(&self) -> &Array1<f32> {
         &self.low
     }
 
+    /// The largest allowed value of every column.
     pub fn high(&self) -> &Array1<f32> {
         &self.high
     }
@@ -125,7 +127,10 @@ pub enum StateLimits {
     /// The limits that the task declares.
     Task,
     /// The range of the data, widened on both sides by this share of its width.
-    Data { widened: f32 },
+    Data {
+        /// The share.
+        widened: f32,
+    },
 }
 
 /// Where learned rewards may be.

@@ -11,8 +11,11 @@ use crate::rng::Stream;
 /// A policy whose every action is disturbed by Gaussian noise and clipped to `[-limit, limit]`.
 #[derive(Debug, Clone)]
 pub struct NoisyPolicy<P> {
+    /// The policy without noise.
     pub policy: P,
+    /// Standard deviation of the noise, in the units of the actions.
     pub noise_std: f32,
+    /// The largest absolute value of an action.
     pub limit: f32,
 }
 
@@ -30,7 +33,9 @@ impl<P: Policy> Policy for NoisyPolicy<P> {
 /// Actions uniform in `[-limit, limit]`, whatever the state.
 #[derive(Debug, Clone, Copy)]
 pub struct UniformPolicy {
+    /// Columns of an action.
     pub action_dim: usize,
+    /// The largest absolute value of an action.
     pub limit: f32,
 }
 

@@ -41,6 +41,7 @@ impl InitialStates {
         Self::Observed(dataset.initial_states())
     }
 
+    /// Initial states `[count, d_s]` drawn from `p_0` by a function of the count and a stream.
     pub fn sampler(
         sampler: impl Fn(usize, &mut Stream) -> Result<Array2<f32>, BoxError> + Send + Sync + 'static,
     ) -> Self {

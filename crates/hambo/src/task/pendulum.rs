@@ -20,9 +20,13 @@ use crate::dataset::Transitions;
 use crate::error::{BoxError, Result};
 use crate::rng::Stream;
 
+/// Columns of a state: `cos θ`, `sin θ` and the angular speed.
 pub const STATE_DIM: usize = 3;
+/// Columns of an action: the torque.
 pub const ACTION_DIM: usize = 1;
+/// The largest torque in either direction.
 pub const MAX_TORQUE: f32 = 2.0;
+/// The largest angular speed in either direction, in radians per second.
 pub const MAX_SPEED: f32 = 8.0;
 const DT: f64 = 0.05;
 

@@ -16,8 +16,11 @@ use crate::dataset::Transitions;
 use crate::error::{BoxError, Result};
 use crate::rng::Stream;
 
+/// Columns of a state: the position in the plane.
 pub const STATE_DIM: usize = 2;
+/// Columns of an action: the step in the plane.
 pub const ACTION_DIM: usize = 2;
+/// The largest absolute value of an action's component.
 pub const MAX_ACTION: f32 = 1.0;
 const START_LIMIT: f32 = 10.0;
 const DATA_LIMIT: f32 = 40.0;
@@ -26,6 +29,7 @@ const DATA_LIMIT: f32 = 40.0;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PointEnv;
 
+/// PointEnv over `horizon` steps, from uniform starts in [-10, 10]².
 pub fn task(horizon: usize) -> Task {
     Task::new(starts_within(START_LIMIT), Some(Arc::new(PointEnv)), horizon)
 }
@@ -71,6 +75,7 @@ impl Reward for PointEnv {
 /// `a = clip(-gain · s)`.
 #[derive(Debug, Clone, Copy)]
 pub struct Proportional {
+    /// Step per unit of distance, in each direction.
     pub gain: f32,
 }
 

@@ -15,10 +15,15 @@ use crate::dataset::Transitions;
 use crate::error::{BoxError, Result};
 use crate::rng::Stream;
 
+/// Columns of a state: the position in the plane.
 pub const STATE_DIM: usize = 2;
+/// Columns of an action: the step in the plane.
 pub const ACTION_DIM: usize = 2;
+/// The largest absolute value of an action's component.
 pub const MAX_ACTION: f32 = 0.5;
+/// Where every episode starts.
 pub const START: [f32; 2] = [-2.0, 0.0];
+/// Where the walk should end.
 pub const GOAL: [f32; 2] = [2.0, 0.0];
 /// Cost of a step taken inside the unit circle.
 pub const DANGER_COST: f32 = 100.0;
@@ -27,6 +32,7 @@ pub const DANGER_COST: f32 = 100.0;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PointSafety;
 
+/// The task over `horizon` steps, always from [`START`].
 pub fn task(horizon: usize) -> Task {
     let start = InitialStates::Fixed(array![START]);
     Task::new(start, Some(Arc::new(PointSafety)), horizon)
@@ -72,6 +78,7 @@ impl Reward for PointSafety {
 /// It crosses the danger zone when |y| <= 2 / √3 ≈ 1.155.
 #[derive(Debug, Clone, Copy)]
 pub struct ViaPoint {
+    /// Height at which the walk crosses `x = 0`.
     pub y: f32,
 }
 

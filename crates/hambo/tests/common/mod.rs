@@ -10,7 +10,7 @@ use hambo::{BoxError, Dynamics, Policy, Prediction, Result, Reward, Transitions}
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, array};
 
 /// Members that predict `s' = s A_k + a B + drift_k`, with constant aleatoric std.
-pub struct LinearModel {
+pub(crate) struct LinearModel {
     pub matrices: Vec<Array2<f32>>,
     pub drifts: Vec<Array1<f32>>,
     pub action_matrix: Array2<f32>,
@@ -21,7 +21,7 @@ pub struct LinearModel {
 
 impl LinearModel {
     /// Two dimensions, three members that differ in matrix and drift.
-    pub fn three_members(noise_std: f32) -> Self {
+    pub(crate) fn three_members(noise_std: f32) -> Self {
         Self {
             matrices: vec![
                 array![[0.9, 0.1], [-0.1, 0.9]],
@@ -80,7 +80,7 @@ impl Dynamics for LinearModel {
 }
 
 /// `a = s · gain`, linear, so that expectations pass through it.
-pub struct LinearPolicy(pub Array1<f32>);
+pub(crate) struct LinearPolicy(pub Array1<f32>);
 
 impl Policy for LinearPolicy {
     fn act(&self, states: ArrayView2<'_, f32>, _rng: &mut Stream) -> Result<Array2<f32>, BoxError> {
@@ -89,7 +89,7 @@ impl Policy for LinearPolicy {
 }
 
 /// `r = s · weights`.
-pub struct LinearReward(pub Array1<f32>);
+pub(crate) struct LinearReward(pub Array1<f32>);
 
 impl Reward for LinearReward {
     fn reward(&self, transitions: &Transitions<'_>) -> Result<Array1<f32>, BoxError> {
@@ -98,17 +98,17 @@ impl Reward for LinearReward {
     }
 }
 
-pub fn reward() -> Option<Arc<dyn Reward>> {
+pub(crate) fn reward() -> Option<Arc<dyn Reward>> {
     Some(Arc::new(LinearReward(array![1.0, -0.5])))
 }
 
-pub fn policy() -> LinearPolicy {
+pub(crate) fn policy() -> LinearPolicy {
     LinearPolicy(array![-0.1, 0.2])
 }
 
 /// Mean return over `horizon` steps from `start` of the linear system whose matrix and drift are
 /// those given, under [`policy`] and [`reward`].
-pub fn exact_return(
+pub(crate) fn exact_return(
     model: &LinearModel,
     matrix: &Array2<f32>,
     drift: &Array1<f32>,
@@ -130,7 +130,7 @@ pub fn exact_return(
 
 /// Members that agree on the matrix and differ in the drift by plus and minus `std`: the epistemic
 /// std is `std` everywhere.
-pub fn constant_std(std: [f32; 2], noise_std: f32) -> LinearModel {
+pub(crate) fn constant_std(std: [f32; 2], noise_std: f32) -> LinearModel {
     let matrix = array![[0.9, 0.1], [-0.1, 0.9]];
     LinearModel {
         matrices: vec![matrix.clone(), matrix],

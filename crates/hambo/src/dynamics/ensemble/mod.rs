@@ -35,7 +35,9 @@ pub struct EnsembleSettings {
     pub hidden: Vec<usize>,
     /// Weight of the standard normal prior against the mean log-likelihood; not negative.
     pub prior_temperature: f64,
+    /// Keeps the members apart: `k(θ, θ') = exp(-‖θ - θ'‖² / (2 ℓ))`.
     pub kernel: SteinKernel,
+    /// What the networks learn to predict of the next state.
     pub target: Target,
     /// Adam's step at the start; it falls to zero along a cosine.
     pub learning_rate: f64,
@@ -51,6 +53,7 @@ pub struct EnsembleSettings {
     pub held_out: f64,
     /// Learn the reward as one more output, for tasks that give none.
     pub learn_reward: bool,
+    /// Where the networks are trained and evaluated.
     pub device: Device,
 }
 
@@ -75,6 +78,7 @@ impl Default for EnsembleSettings {
 }
 
 impl EnsembleSettings {
+    /// Whether the settings are usable; the error names the first that is not.
     pub fn validate(&self) -> Result<()> {
         let positive = [
             ("members", self.members),
@@ -254,6 +258,7 @@ impl Ensemble {
         (device.tensor(inputs.view()), device.tensor(targets.view()))
     }
 
+    /// The members.
     pub fn networks(&self) -> &Mlps {
         &self.networks
     }

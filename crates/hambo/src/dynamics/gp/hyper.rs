@@ -31,6 +31,7 @@ const MEMORY: usize = 8;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hyperparameters {
+    /// The kernel.
     pub kernel: Kernel,
     /// σ²; not negative.
     pub noise_variance: f64,

@@ -29,6 +29,7 @@ pub const MAX_ROWS: usize = 5_000;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct GpSettings {
+    /// The kernels' shape, the same for all outputs.
     pub kernel: KernelKind,
     /// Hyper-parameters in standardised units, the same for all outputs; learned if there are none.
     /// The guarantee is for those that were chosen before the data was seen.
@@ -109,8 +110,11 @@ pub struct GaussianProcess {
 /// What a fit settled on, per output and in standardised units.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GpReport {
+    /// Transitions that the processes are conditioned on.
     pub rows: usize,
+    /// The kernel and the noise level, per output.
     pub hyperparameters: Vec<Hyperparameters>,
+    /// Log marginal likelihood of the data, per output.
     pub log_likelihoods: Vec<f64>,
     /// What was added to the kernel matrices' diagonals to factorise them; zero if nothing was.
     pub jitters: Vec<f64>,

@@ -75,14 +75,17 @@ impl Regression {
         Ok(Self { kernel, noise_variance, jitter, scaled, columns, factor, weights, targets })
     }
 
+    /// The kernel.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
     }
 
+    /// σ², the variance of the noise on the targets.
     pub fn noise_variance(&self) -> f64 {
         self.noise_variance
     }
 
+    /// What was added to the diagonal to factorise the matrix; zero if nothing was.
     pub fn jitter(&self) -> f64 {
         self.jitter
     }
@@ -92,6 +95,7 @@ impl Regression {
         self.noise_variance + self.jitter
     }
 
+    /// Rows that it is conditioned on.
     pub fn rows(&self) -> usize {
         self.targets.len()
     }
