@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hambo::{BoxError, InitialStates, Policy, Reward, Stream, Termination, Transitions};
+use hambo::{BoxError, InitialStates, Policy, Reward, RowStreams, Termination, Transitions};
 use hambo_io::onnx::OnnxPolicy;
 use hambo_io::task::TaskReader;
 use ndarray::{Array1, Array2, ArrayD, ArrayView2, Ix1, Ix2};
@@ -56,7 +56,11 @@ impl Remote {
 }
 
 impl Policy for Remote {
-    fn act(&self, states: ArrayView2<'_, f32>, _rng: &mut Stream) -> Result<Array2<f32>, BoxError> {
+    fn act(
+        &self,
+        states: ArrayView2<'_, f32>,
+        _draws: &mut RowStreams,
+    ) -> Result<Array2<f32>, BoxError> {
         Ok(self.ask(&[states])?.into_dimensionality::<Ix2>()?)
     }
 }
@@ -83,10 +87,14 @@ struct Stoppable<P> {
 }
 
 impl<P: Policy> Policy for Stoppable<P> {
-    fn act(&self, states: ArrayView2<'_, f32>, rng: &mut Stream) -> Result<Array2<f32>, BoxError> {
+    fn act(
+        &self,
+        states: ArrayView2<'_, f32>,
+        draws: &mut RowStreams,
+    ) -> Result<Array2<f32>, BoxError> {
         match self.desk.is_stopped() {
             true => Err("it was stopped".into()),
-            false => self.policy.act(states, rng),
+            false => self.policy.act(states, draws),
         }
     }
 }

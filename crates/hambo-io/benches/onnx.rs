@@ -5,8 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use hambo::Seed;
 use hambo::task::Policy;
+use hambo::{RowStreams, Seed};
 use hambo_io::onnx::OnnxPolicy;
 use ndarray::Array2;
 use rand::RngExt;
@@ -33,7 +33,7 @@ fn main() -> Result<(), hambo::BoxError> {
     let started = Instant::now();
     while started.elapsed() < Duration::from_secs(3) {
         let before = Instant::now();
-        policy.act(states.view(), &mut rng)?;
+        policy.act(states.view(), &mut RowStreams::new(&mut rng, states.nrows()))?;
         times.push(before.elapsed());
     }
     times.sort();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use hambo::dataset::{ColumnNames, Dataset, Episode};
 use hambo::task::{Policy, Reward, Termination};
-use hambo::{LoggedSample, Seed, Transitions};
+use hambo::{LoggedSample, RowStreams, Seed, Transitions};
 use hambo_io::onnx::{OnnxPolicy, OnnxReward, OnnxTermination, RangeDifference};
 use ndarray::{Array1, Array2, Axis, array, s};
 use onnx_builder::{FREE, bytes, floats, linear, load, node, port, written};
@@ -179,7 +179,7 @@ fn a_gaussian_policy_draws_from_its_mean_and_std_with_the_given_stream() {
         read_floats(&exported.path.with_file_name("ppo_pendulum_gaussian.expected_log_std.bin"));
     let (policy, states) = (exported.policy(), exported.states());
     assert!(policy.is_stochastic());
-    let actions = policy.act(states.view(), &mut Seed(3).stream("draw")).unwrap();
+    let actions = policy.act(states.view(), &mut draws(Seed(3), states.nrows())).unwrap();
     let mut rng = Seed(3).stream("draw");
     for ((action, mean), log_std) in actions.iter().zip(&exported.expected).zip(log_std) {
         let noise: f32 = rng.sample(StandardNormal);
@@ -201,7 +201,7 @@ fn one_std_may_serve_all_states() {
     graph.initializer.push(floats("constant", &[1], &[2f32.ln()]));
     let policy = load(&bytes(graph), 2, 1).unwrap();
     let states = Array2::zeros((20_000, 2));
-    let actions = policy.act(states.view(), &mut Seed(0).stream("draw")).unwrap();
+    let actions = policy.act(states.view(), &mut draws(Seed(0), states.nrows())).unwrap();
     // The mean's standard error is 2 / sqrt(20,000) = 0.014, that of the deviation 0.01.
     assert!((actions.mean().unwrap() - 0.5).abs() < 0.06);
     assert!((actions.std(1.0) - 2.0).abs() < 0.04);
@@ -212,7 +212,7 @@ fn a_linear_policy_gives_hand_computed_actions() {
     let policy = load(&bytes(linear()), 2, 1).unwrap();
     assert!(!policy.is_stochastic());
     let states = array![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-2.0, 3.0]];
-    let actions = policy.act(states.view(), &mut Seed(0).stream("unused")).unwrap();
+    let actions = policy.act(states.view(), &mut draws(Seed(0), states.nrows())).unwrap();
     assert_eq!(actions, array![[0.5], [2.5], [-0.5], [-6.5]]);
     assert_eq!(policy.mean_actions(Array2::zeros((0, 2)).view()).unwrap().dim(), (0, 1));
 }
@@ -309,4 +309,8 @@ fn uniform_actions(limit: f32) -> Dataset {
     };
     let episode = Episode { next_states: next(&episode), ..episode };
     Dataset::from_episodes(vec![episode]).unwrap().with_names(names).unwrap()
+}
+
+fn draws(seed: Seed, rows: usize) -> RowStreams {
+    RowStreams::new(&mut seed.stream("draw"), rows)
 }

@@ -13,7 +13,7 @@ use hambo::internals::{Game, train_sac};
 use hambo::rollout::Limits;
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
 use hambo::{
-    BoxError, Event, Model, ModelSettings, Policy, Result, Seed, Silent, Stream, Streams, collect,
+    BoxError, Event, Model, ModelSettings, Policy, Result, Seed, Silent, Streams, collect,
 };
 use ndarray::{Array2, ArrayView2};
 
@@ -26,9 +26,13 @@ const ROUNDS: usize = 3;
 struct Asked(AtomicBool);
 
 impl Policy for Asked {
-    fn act(&self, states: ArrayView2<'_, f32>, rng: &mut Stream) -> Result<Array2<f32>, BoxError> {
+    fn act(
+        &self,
+        states: ArrayView2<'_, f32>,
+        draws: &mut hambo::rng::RowStreams,
+    ) -> Result<Array2<f32>, BoxError> {
         self.0.store(true, Ordering::Relaxed);
-        SwingUp::GOOD.act(states, rng)
+        SwingUp::GOOD.act(states, draws)
     }
 }
 

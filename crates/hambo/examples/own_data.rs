@@ -9,7 +9,6 @@ use std::sync::Arc;
 use hambo::Transitions;
 use hambo::dataset::{ColumnNames, FlatColumns};
 use hambo::dynamics::ensemble::EnsembleSettings;
-use hambo::rng::Stream;
 use hambo::task::InitialStates;
 use hambo::{
     BoxError, Dataset, EvaluationSettings, Model, ModelSettings, Policy, Result, Reward, Seed,
@@ -82,7 +81,11 @@ fn read_logs(seed: Seed) -> Result<Dataset> {
 struct Brake;
 
 impl Policy for Brake {
-    fn act(&self, states: ArrayView2<'_, f32>, _rng: &mut Stream) -> Result<Array2<f32>, BoxError> {
+    fn act(
+        &self,
+        states: ArrayView2<'_, f32>,
+        _draws: &mut hambo::rng::RowStreams,
+    ) -> Result<Array2<f32>, BoxError> {
         let push = |row: usize| (-states[[row, 0]] - states[[row, 1]]).clamp(-1.0, 1.0);
         Ok(Array2::from_shape_fn((states.nrows(), 1), |(row, _)| push(row)))
     }

@@ -220,15 +220,20 @@ impl TransitionModel for Hallucination<'_> {
         self.dynamics.action_dim()
     }
 
-    fn step(&mut self, at: &Moment<'_>, rng: &mut Stream) -> Result<Outcome> {
+    fn step(
+        &mut self,
+        at: &Moment<'_>,
+        noise: &mut Stream,
+        choices: &mut Stream,
+    ) -> Result<Outcome> {
         let d_s = self.state_dim();
-        // Drawn first and for every episode: two adversaries then face the same noise.
+        // For every episode: two adversaries then face the same noise.
         let noise: Array2<f32> = if self.noise {
-            Array2::from_shape_simple_fn((at.total, d_s), || rng.sample(StandardNormal))
+            Array2::from_shape_simple_fn((at.total, d_s), || noise.sample(StandardNormal))
         } else {
             Array2::zeros((at.total, d_s))
         };
-        let decision = self.decide(at, rng)?;
+        let decision = self.decide(at, choices)?;
         let noise = noise.select(Axis(0), at.episodes);
         let mean = decision.mean.slice(s![.., ..d_s]);
         let next_states = &mean + &(noise * decision.std.slice(s![.., ..d_s]));

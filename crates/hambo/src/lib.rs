@@ -94,7 +94,7 @@ pub use logs::{LoggedActions, LoggedSample, Persistence};
 pub use model::{FitReport, Model, ModelSettings};
 pub use nn::Device;
 pub use progress::{Event, Observer, Silent};
-pub use rng::{Seed, Stream};
+pub use rng::{RowStreams, Seed, Stream};
 pub use rollout::{Streams, collect};
 pub use settings::EvaluationSettings;
 pub use task::{

@@ -28,6 +28,43 @@ impl Seed {
     }
 }
 
+/// A stream of its own for every row of a batch, so that what one row draws changes no other row's
+/// numbers.
+///
+/// In a rollout rows are episodes, and each keeps its stream when others end: two rollouts of a
+/// stochastic policy from equal streams are comparable pair by pair, whoever ends earlier.
+#[derive(Debug, Clone)]
+pub struct RowStreams {
+    base: Stream,
+    streams: Vec<Option<Stream>>,
+    /// Which of the streams each row has.
+    of_rows: Vec<usize>,
+}
+
+impl RowStreams {
+    /// For a batch of so many rows.
+    pub fn new(rng: &mut Stream, rows: usize) -> Self {
+        let base = Stream::seed_from_u64(rng.next_u64());
+        Self { base, streams: vec![None; rows], of_rows: (0..rows).collect() }
+    }
+
+    /// The next batch has a row for each of these.
+    pub(crate) fn select(&mut self, rows: &[usize]) {
+        self.of_rows.clear();
+        self.of_rows.extend_from_slice(rows);
+    }
+
+    /// The stream of a row of the present batch.
+    pub fn row(&mut self, row: usize) -> &mut Stream {
+        let index = self.of_rows[row];
+        self.streams[index].get_or_insert_with(|| {
+            let mut stream = self.base.clone();
+            stream.set_stream(index as u64);
+            stream
+        })
+    }
+}
+
 /// FNV-1a, because it is stable across versions and platforms, which `std`'s hasher is not.
 pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
@@ -52,5 +89,17 @@ mod tests {
         assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
         assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+
+    #[test]
+    fn a_row_keeps_its_numbers_when_others_are_gone_or_draw_more() {
+        let streams = || RowStreams::new(&mut Seed(0).stream("rows"), 3);
+        let (mut all, mut some) = (streams(), streams());
+        let whole: Vec<u64> = (0..3).map(|row| all.row(row).next_u64()).collect();
+        some.row(0).next_u64();
+        some.row(0).next_u64();
+        some.select(&[2]);
+        assert_eq!(some.row(0).next_u64(), whole[2]);
+        assert!(whole[0] != whole[1] && whole[1] != whole[2]);
     }
 }

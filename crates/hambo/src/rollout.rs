@@ -5,7 +5,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 use crate::dataset::{Dataset, Episode, Transitions};
 use crate::error::Result;
-use crate::rng::{Seed, Stream};
+use crate::rng::{RowStreams, Seed, Stream};
 use crate::task::{self, Policy, Simulator, StateBounds, Task};
 
 /// What carries a batch of states one step further: the true dynamics or a learned model.
@@ -18,7 +18,15 @@ pub trait TransitionModel {
 
     /// One step of the running episodes. Noise must be drawn for all `at.total` episodes, also for those that have ended, so that
     /// two rollouts from the same streams see the same noise in the same episode.
-    fn step(&mut self, at: &Moment<'_>, rng: &mut Stream) -> Result<Outcome>;
+    ///
+    /// Whatever else decides, such as an adversary that explores, draws from `choices`, so that it
+    /// leaves the noise as it was.
+    fn step(
+        &mut self,
+        at: &Moment<'_>,
+        noise: &mut Stream,
+        choices: &mut Stream,
+    ) -> Result<Outcome>;
 }
 
 /// The running episodes before a step. Row `i` belongs to episode `episodes[i]`.
@@ -90,6 +98,8 @@ pub struct Streams {
     pub policy: Stream,
     /// Draws the noise of the transitions.
     pub transition: Stream,
+    /// For what adversaries and chance decide.
+    pub choices: Stream,
 }
 
 impl Streams {
@@ -100,6 +110,7 @@ impl Streams {
             starts: stream("starts"),
             policy: stream("policy"),
             transition: stream("transition"),
+            choices: stream("choices"),
         }
     }
 }
@@ -131,13 +142,15 @@ pub fn run(
     let mut episodes: Vec<usize> = (0..total).collect();
     let mut returns = Array1::zeros(total);
     let mut weight = 1.0;
+    let mut draws = RowStreams::new(&mut streams.policy, total);
     for time in 0..task.horizon {
         let action_dim = transition.action_dim();
-        let actions = task::act(policy, states.view(), action_dim, &mut streams.policy)?;
+        draws.select(&episodes);
+        let actions = task::act(policy, states.view(), action_dim, &mut draws)?;
         let (s, a) = (states.view(), actions.view());
         let horizon = task.horizon;
         let at = Moment { time, horizon, total, episodes: &episodes, states: s, actions: a };
-        let outcome = transition.step(&at, &mut streams.transition)?;
+        let outcome = transition.step(&at, &mut streams.transition, &mut streams.choices)?;
         let mut next_states = outcome.next_states;
         let moved = limits.states.map_or(0, |bounds| bounds.clamp(&mut next_states));
         let transitions = Transitions { states: s, actions: a, next_states: next_states.view() };
@@ -197,8 +210,13 @@ impl TransitionModel for Truth<'_> {
         self.0.action_dim()
     }
 
-    fn step(&mut self, at: &Moment<'_>, rng: &mut Stream) -> Result<Outcome> {
-        let next_states = self.0.next_states(at.states, at.actions, rng);
+    fn step(
+        &mut self,
+        at: &Moment<'_>,
+        noise: &mut Stream,
+        _choices: &mut Stream,
+    ) -> Result<Outcome> {
+        let next_states = self.0.next_states(at.states, at.actions, noise);
         Ok(Outcome { next_states, rewards: None, choices: None, epistemic_std: None })
     }
 }

@@ -278,7 +278,7 @@ fn a_policy_that_raises_ends_the_evaluation_with_its_own_words() {
         fn act(
             &self,
             _states: ndarray::ArrayView2<'_, f32>,
-            _rng: &mut hambo::rng::Stream,
+            _draws: &mut hambo::rng::RowStreams,
         ) -> Result<Array2<f32>, hambo::BoxError> {
             Err("the motor controller is offline".into())
         }

@@ -287,3 +287,51 @@ fn learned_rewards_are_pessimistic_under_the_continuous_adversary() {
     expect(total(Choice::Member(0)), 1.5);
     expect(total(Choice::Distribution), 1.0);
 }
+
+/// Members that are all alike make every choice between them the same, so that whatever differs would
+/// be the noise.
+#[test]
+fn who_decides_leaves_the_noise_as_it_was() {
+    let mut model = LinearModel::three_members(0.3);
+    model.matrices = vec![model.matrices[0].clone(); 3];
+    model.drifts = vec![model.drifts[0].clone(); 3];
+    let committed = returns_of(&model, Choice::Member(0), &task(), 3);
+    for choice in [Choice::RandomMemberPerStep, Choice::RandomMember, Choice::Distribution] {
+        let returns = returns_of(&model, choice, &task(), 3);
+        // The mean over three equal members is off by rounding.
+        let worst = returns.iter().zip(&committed).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(worst < 1e-3, "{choice:?}: {worst}");
+    }
+}
+
+/// A policy that shakes, in two rollouts of which one ends every other episode at once.
+#[test]
+fn a_stochastic_policy_draws_the_same_whoever_ends_earlier() {
+    struct Even;
+    impl Termination for Even {
+        fn terminated(&self, transitions: &Transitions<'_>) -> Result<Array1<bool>, BoxError> {
+            let starts = transitions.states.column(1);
+            Ok(starts.iter().map(|&state| state > 0.0).collect())
+        }
+    }
+    let model = LinearModel::three_members(0.0);
+    let policy = hambo::task::NoisyPolicy { policy: policy(), noise_std: 0.5, limit: 9.0 };
+    let starts = Array2::from_shape_fn((40, 2), |(row, column)| match (row % 2, column) {
+        (1, 1) => 5.0,
+        (_, 1) => -5.0,
+        _ => 1.0,
+    });
+    let returns = |termination: Option<Arc<dyn Termination>>| {
+        let radius = array![1.0, 1.0];
+        let choice = Choice::Member(0);
+        let mut transition = Hallucination::new(&model, choice, radius, false).unwrap();
+        let task = Task { termination, horizon: 3, ..task() };
+        let (limits, streams) = (Limits::default(), &mut Streams::new(Seed(2), "policy"));
+        run(&mut transition, &task, limits, &policy, starts.clone(), streams, |_| Ok(())).unwrap()
+    };
+    let (whole, some) = (returns(None), returns(Some(Arc::new(Even))));
+    for row in (0..40).step_by(2) {
+        assert_eq!(whole[row], some[row], "episode {row}");
+    }
+    assert_ne!(whole[1], some[1]);
+}

@@ -183,7 +183,11 @@ impl Dynamics for Blithe {
 struct Climb(f32);
 
 impl Policy for Climb {
-    fn act(&self, states: ArrayView2<'_, f32>, _rng: &mut Stream) -> Result<Array2<f32>, BoxError> {
+    fn act(
+        &self,
+        states: ArrayView2<'_, f32>,
+        _draws: &mut hambo::rng::RowStreams,
+    ) -> Result<Array2<f32>, BoxError> {
         Ok(Array2::from_elem((states.nrows(), 1), self.0))
     }
 }

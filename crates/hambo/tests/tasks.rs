@@ -3,7 +3,7 @@
 
 use hambo::Error;
 use hambo::Transitions;
-use hambo::rng::{Seed, Stream};
+use hambo::rng::{RowStreams, Seed, Stream};
 use hambo::rollout::{Streams, collect, simulate};
 use hambo::task::point_safety::{self, PointSafety, ViaPoint, is_dangerous};
 use hambo::task::{
@@ -122,7 +122,7 @@ impl Policy for Right {
     fn act(
         &self,
         states: ArrayView2<'_, f32>,
-        _rng: &mut Stream,
+        _draws: &mut hambo::rng::RowStreams,
     ) -> Result<Array2<f32>, hambo::BoxError> {
         Ok(Array2::from_shape_fn((states.nrows(), 2), |(_, j)| if j == 0 { self.0 } else { 0.0 }))
     }
@@ -177,7 +177,7 @@ fn what_a_policy_gets_wrong_is_said_with_its_place() {
         fn act(
             &self,
             _states: ArrayView2<'_, f32>,
-            _rng: &mut Stream,
+            _draws: &mut hambo::rng::RowStreams,
         ) -> Result<Array2<f32>, hambo::BoxError> {
             Ok(Array2::zeros((1, 2)))
         }
@@ -230,7 +230,9 @@ fn initial_states_come_from_the_data_a_set_or_a_sampler() {
 #[test]
 fn noisy_policies_stay_within_the_limit() {
     let policy = NoisyPolicy { policy: Right(0.4), noise_std: 1.0, limit: 0.5 };
-    let actions = policy.act(Array2::zeros((1000, 2)).view(), &mut rng()).unwrap();
+    let actions = policy
+        .act(Array2::zeros((1000, 2)).view(), &mut RowStreams::new(&mut rng(), 1000))
+        .unwrap();
     assert!(actions.iter().all(|action| action.abs() <= 0.5));
     assert!(actions.column(0).std(0.0) > 0.1);
 }

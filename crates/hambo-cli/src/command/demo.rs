@@ -180,7 +180,7 @@ fn true_return(policy: &Path) -> Result<f64> {
 
 #[cfg(test)]
 mod tests {
-    use hambo::Policy;
+    use hambo::{Policy, RowStreams};
     use ndarray::Array2;
 
     use super::*;
@@ -196,9 +196,9 @@ mod tests {
             let (angle, speed) = (0.0031 * row as f32 - 6.0, (row % 17) as f32 - 8.0);
             state.assign(&ndarray::array![angle.cos(), angle.sin(), speed]);
         }
-        let rng = &mut Seed(0).stream("unused");
-        let expected = SwingUp::GOOD.act(states.view(), rng).unwrap();
-        let found = network.act(states.view(), rng).unwrap();
+        let draws = &mut RowStreams::new(&mut Seed(0).stream("unused"), states.nrows());
+        let expected = SwingUp::GOOD.act(states.view(), draws).unwrap();
+        let found = network.act(states.view(), draws).unwrap();
         for (row, (a, b)) in expected.iter().zip(&found).enumerate() {
             assert!((a - b).abs() < 1e-4, "{}: {a}, not {b}", states.row(row));
         }

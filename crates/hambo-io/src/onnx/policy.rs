@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hambo::task::Policy;
-use hambo::{BoxError, Stream};
+use hambo::{BoxError, RowStreams};
 use ndarray::{Array2, ArrayView2, Zip};
 use rand::RngExt;
 use rand_distr::StandardNormal;
@@ -73,15 +73,18 @@ impl OnnxPolicy {
 }
 
 impl Policy for OnnxPolicy {
-    fn act(&self, states: ArrayView2<'_, f32>, rng: &mut Stream) -> Result<Array2<f32>, BoxError> {
+    fn act(
+        &self,
+        states: ArrayView2<'_, f32>,
+        draws: &mut RowStreams,
+    ) -> Result<Array2<f32>, BoxError> {
         let mut outputs = self.network.run(&[states])?;
         let Kind::Gaussian { logarithm } = self.kind else {
             return Ok(outputs.swap_remove(0));
         };
         let (mut actions, spread) = (outputs.swap_remove(0), outputs.swap_remove(0));
-        // In order, row by row: the draws are the same however the network was run.
-        Zip::from(&mut actions).and(&spread).for_each(|action, &spread| {
-            let noise: f32 = rng.sample(StandardNormal);
+        Zip::indexed(&mut actions).and(&spread).for_each(|(row, _), action, &spread| {
+            let noise: f32 = draws.row(row).sample(StandardNormal);
             *action += noise * if logarithm { spread.exp() } else { spread };
         });
         Ok(actions)

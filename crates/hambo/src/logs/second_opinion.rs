@@ -127,9 +127,14 @@ impl TransitionModel for Erring<'_> {
         self.0.dynamics.action_dim()
     }
 
-    fn step(&mut self, at: &Moment<'_>, rng: &mut Stream) -> Result<Outcome> {
+    fn step(
+        &mut self,
+        at: &Moment<'_>,
+        noise: &mut Stream,
+        _choices: &mut Stream,
+    ) -> Result<Outcome> {
         let BorrowedErrors { dynamics, errors, tree } = self.0;
-        let draws: Vec<f64> = (0..at.total).map(|_| rng.random()).collect();
+        let draws: Vec<f64> = (0..at.total).map(|_| noise.random()).collect();
         let mut outcome = dynamics.predict(at.states, at.actions)?.mean;
         let features = features(at.states, at.actions, &outcome);
         for (row, &episode) in at.episodes.iter().enumerate() {

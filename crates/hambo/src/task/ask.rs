@@ -5,17 +5,17 @@ use ndarray::{Array1, Array2, ArrayView2};
 use super::parts::{Policy, Reward, Termination};
 use crate::dataset::Transitions;
 use crate::error::{BoxError, Error, Result};
-use crate::rng::Stream;
+use crate::rng::RowStreams;
 
 /// Asks a policy, and checks what comes back.
 pub(crate) fn act(
     policy: &dyn Policy,
     states: ArrayView2<'_, f32>,
     action_dim: usize,
-    rng: &mut Stream,
+    draws: &mut RowStreams,
 ) -> Result<Array2<f32>> {
     let rows = states.nrows();
-    let actions = policy.act(states, rng).map_err(supplied("policy", rows))?;
+    let actions = policy.act(states, draws).map_err(supplied("policy", rows))?;
     if actions.dim() != (rows, action_dim) {
         let (expected, found) = (vec![rows, action_dim], actions.shape().to_vec());
         return Err(Error::SuppliedShape { part: "policy", expected, found });

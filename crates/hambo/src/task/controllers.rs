@@ -6,7 +6,7 @@ use rand_distr::StandardNormal;
 
 use super::Policy;
 use crate::error::{BoxError, Result};
-use crate::rng::Stream;
+use crate::rng::RowStreams;
 
 /// A policy whose every action is disturbed by Gaussian noise and clipped to `[-limit, limit]`.
 #[derive(Debug, Clone)]
@@ -20,11 +20,17 @@ pub struct NoisyPolicy<P> {
 }
 
 impl<P: Policy> Policy for NoisyPolicy<P> {
-    fn act(&self, states: ArrayView2<'_, f32>, rng: &mut Stream) -> Result<Array2<f32>, BoxError> {
-        let mut actions = self.policy.act(states, rng)?;
-        for action in &mut actions {
-            let noise: f32 = rng.sample(StandardNormal);
-            *action = (*action + self.noise_std * noise).clamp(-self.limit, self.limit);
+    fn act(
+        &self,
+        states: ArrayView2<'_, f32>,
+        draws: &mut RowStreams,
+    ) -> Result<Array2<f32>, BoxError> {
+        let mut actions = self.policy.act(states, draws)?;
+        for (row, mut action) in actions.rows_mut().into_iter().enumerate() {
+            for value in &mut action {
+                let noise: f32 = draws.row(row).sample(StandardNormal);
+                *value = (*value + self.noise_std * noise).clamp(-self.limit, self.limit);
+            }
         }
         Ok(actions)
     }
@@ -40,10 +46,14 @@ pub struct UniformPolicy {
 }
 
 impl Policy for UniformPolicy {
-    fn act(&self, states: ArrayView2<'_, f32>, rng: &mut Stream) -> Result<Array2<f32>, BoxError> {
+    fn act(
+        &self,
+        states: ArrayView2<'_, f32>,
+        draws: &mut RowStreams,
+    ) -> Result<Array2<f32>, BoxError> {
         let shape = (states.nrows(), self.action_dim);
         let limits = -self.limit..=self.limit;
-        Ok(Array2::from_shape_simple_fn(shape, || rng.random_range(limits.clone())))
+        Ok(Array2::from_shape_fn(shape, |(row, _)| draws.row(row).random_range(limits.clone())))
     }
 }
 

@@ -4,12 +4,17 @@ use ndarray::{Array1, Array2, ArrayView2};
 
 use crate::dataset::Transitions;
 use crate::error::BoxError;
-use crate::rng::Stream;
+use crate::rng::{RowStreams, Stream};
 
-/// Chooses actions. Randomness comes from the stream, so that a stochastic policy can be replayed.
+/// Chooses actions. Randomness comes from each row's stream, so that a stochastic policy can be
+/// replayed.
 pub trait Policy: Send + Sync {
     /// Actions `[batch, d_a]` for states `[batch, d_s]`.
-    fn act(&self, states: ArrayView2<'_, f32>, rng: &mut Stream) -> Result<Array2<f32>, BoxError>;
+    fn act(
+        &self,
+        states: ArrayView2<'_, f32>,
+        draws: &mut RowStreams,
+    ) -> Result<Array2<f32>, BoxError>;
 }
 
 /// Known reward of a transition, one value per row.

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::dataset::Transitions;
 use crate::error::{BoxError, Result};
-use crate::rng::Stream;
+use crate::rng::{RowStreams, Stream};
 
 /// Columns of a state: `cos θ`, `sin θ` and the angular speed.
 pub const STATE_DIM: usize = 3;
@@ -133,7 +133,11 @@ impl SwingUp {
 }
 
 impl Policy for SwingUp {
-    fn act(&self, states: ArrayView2<'_, f32>, _rng: &mut Stream) -> Result<Array2<f32>, BoxError> {
+    fn act(
+        &self,
+        states: ArrayView2<'_, f32>,
+        _draws: &mut RowStreams,
+    ) -> Result<Array2<f32>, BoxError> {
         row_by_row(states, |[cos, sin, speed]: [f32; 3]| {
             let angle = sin.atan2(cos);
             let near_the_top = angle.abs() < 0.6 && speed.abs() < 3.0;

@@ -14,7 +14,7 @@ use super::controllers::row_by_row;
 use super::{InitialStates, Policy, Reward, Simulator, Task, UniformPolicy};
 use crate::dataset::Transitions;
 use crate::error::{BoxError, Result};
-use crate::rng::Stream;
+use crate::rng::{RowStreams, Stream};
 
 /// Columns of a state: the position in the plane.
 pub const STATE_DIM: usize = 2;
@@ -86,7 +86,11 @@ impl Default for Proportional {
 }
 
 impl Policy for Proportional {
-    fn act(&self, states: ArrayView2<'_, f32>, _rng: &mut Stream) -> Result<Array2<f32>, BoxError> {
+    fn act(
+        &self,
+        states: ArrayView2<'_, f32>,
+        _draws: &mut RowStreams,
+    ) -> Result<Array2<f32>, BoxError> {
         row_by_row(states, |state: [f32; 2]| {
             state.map(|value| (-self.gain * value).clamp(-MAX_ACTION, MAX_ACTION))
         })

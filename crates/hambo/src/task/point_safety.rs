@@ -13,7 +13,7 @@ use super::controllers::row_by_row;
 use super::{InitialStates, NoisyPolicy, Policy, Reward, Simulator, Task};
 use crate::dataset::Transitions;
 use crate::error::{BoxError, Result};
-use crate::rng::Stream;
+use crate::rng::{RowStreams, Stream};
 
 /// Columns of a state: the position in the plane.
 pub const STATE_DIM: usize = 2;
@@ -90,7 +90,11 @@ impl ViaPoint {
 }
 
 impl Policy for ViaPoint {
-    fn act(&self, states: ArrayView2<'_, f32>, _rng: &mut Stream) -> Result<Array2<f32>, BoxError> {
+    fn act(
+        &self,
+        states: ArrayView2<'_, f32>,
+        _draws: &mut RowStreams,
+    ) -> Result<Array2<f32>, BoxError> {
         row_by_row(states, |[x, y]: [f32; 2]| {
             // Rounding may leave the walker a hair before the via point.
             let target = if x < -1e-4 { [0.0, self.y] } else { GOAL };

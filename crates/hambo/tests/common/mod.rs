@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hambo::dynamics::{MemberPrediction, Members};
-use hambo::rng::Stream;
 use hambo::{BoxError, Dynamics, Policy, Prediction, Result, Reward, Transitions};
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, array};
 
@@ -83,7 +82,11 @@ impl Dynamics for LinearModel {
 pub(crate) struct LinearPolicy(pub Array1<f32>);
 
 impl Policy for LinearPolicy {
-    fn act(&self, states: ArrayView2<'_, f32>, _rng: &mut Stream) -> Result<Array2<f32>, BoxError> {
+    fn act(
+        &self,
+        states: ArrayView2<'_, f32>,
+        _draws: &mut hambo::rng::RowStreams,
+    ) -> Result<Array2<f32>, BoxError> {
         Ok(states.dot(&self.0).insert_axis(Axis(1)))
     }
 }
