@@ -69,7 +69,7 @@ class Ensemble:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Kernel:
-    """A kernel whose hyper-parameters are known, in standardised units.
+    """A kernel whose hyper-parameters are known, in the units of `GaussianProcess`'s ``scales``.
 
     Parameters
     ----------
@@ -108,6 +108,10 @@ class GaussianProcess:
     fixed
         Hyper-parameters that were chosen before the data was seen, which the guarantee is for. They are
         learned if there are none.
+    scales
+        The units of ``fixed``: one per column of states and actions, and one per output (the change of each state
+        column, then the reward, if it is learned). Without them the data chooses the units, and thereby the kernel,
+        for which the guarantee is not.
     starts
         Searches for the hyper-parameters, from different starts.
     likelihood_rows
@@ -125,6 +129,7 @@ class GaussianProcess:
 
     kernel: KernelKind = "rbf"
     fixed: Kernel | None = None
+    scales: tuple[Sequence[float], Sequence[float]] | None = None
     starts: int = 2
     likelihood_rows: int = 400
     deterministic: bool = False
@@ -135,6 +140,9 @@ class GaussianProcess:
     def _document(self) -> dict[str, Any]:
         document = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         document["fixed"] = None if self.fixed is None else self.fixed._document()
+        if self.scales is not None:
+            inputs, outputs = ([float(scale) for scale in scales] for scales in self.scales)
+            document["scales"] = {"inputs": inputs, "outputs": outputs}
         return document
 
 

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 use hambo::AdversarySettings;
-use hambo::dynamics::gp::{GaussianProcess, GpSettings, Hyperparameters, Regression, most_likely};
+use hambo::dynamics::gp::{
+    GaussianProcess, GpScales, GpSettings, Hyperparameters, Regression, most_likely,
+};
 use hambo::dynamics::kernel::{Kernel, KernelKind};
 use hambo::dynamics::theory;
 use hambo::task::pendulum::{self, Pendulum};
@@ -418,4 +420,30 @@ fn constant_targets_and_duplicate_rows_are_no_problem() {
         let jittered = report.jitters.iter().all(|&jitter| jitter > 0.0);
         assert_eq!(jittered, settings.fixed.is_some(), "{:?}", report.jitters);
     }
+}
+
+/// A kernel that was chosen before the data was seen must not change with the data.
+#[test]
+fn a_fixed_kernel_in_given_units_is_the_same_whatever_the_data() {
+    let (task, policy) = pendulum::everywhere();
+    let kernel = Kernel { kind: KernelKind::Rbf, variance: 1.0, length_scales: vec![1.0; 4] };
+    let fixed = Some(Hyperparameters { kernel, noise_variance: 1e-4 });
+    let scales =
+        Some(GpScales { inputs: vec![1.0, 1.0, 8.0, 2.0], outputs: vec![0.3, 0.3, 1.0, 10.0] });
+    let fitted = |scales: Option<GpScales>, seed: u64| {
+        let logs = collect(&Pendulum, &task, &policy, 40, &mut Streams::new(Seed(seed), "logs"));
+        let settings = GpSettings { fixed: fixed.clone(), scales, ..Default::default() };
+        GaussianProcess::fit(&logs.unwrap().all(), &settings, Seed(0), &Silent)
+    };
+    let confidence =
+        |scales: Option<GpScales>, seed| fitted(scales, seed).unwrap().0.confidence(0.05).unwrap();
+    assert!(confidence(None, 0).hyperparameters_are_learned, "the data has chosen the units");
+    assert!(!confidence(scales.clone(), 0).hyperparameters_are_learned);
+    // The steepness that the kernel allows is in the units of the data.
+    let steepness = |scales: Option<GpScales>, seed| confidence(scales, seed).lipschitz_std;
+    assert_eq!(steepness(scales.clone(), 0), steepness(scales.clone(), 1));
+    assert_ne!(steepness(None, 0), steepness(None, 1));
+    let few = scales.map(|scales| GpScales { outputs: vec![1.0], ..scales });
+    let message = fitted(few, 0).err().unwrap().to_string();
+    assert!(message.contains("scales of the outputs"), "{message}");
 }

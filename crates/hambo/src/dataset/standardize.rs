@@ -41,6 +41,11 @@ impl Standardizer {
         Self { mean: mean.mapv(|x| x as f32), std }
     }
 
+    /// Scales that somebody has chosen, without a shift.
+    pub fn of_scales(scales: &[f32]) -> Self {
+        Self { mean: Array1::zeros(scales.len()), std: Array1::from(scales.to_vec()) }
+    }
+
     /// Whether it could come from data: needed after loading.
     pub(crate) fn is_consistent(&self) -> bool {
         let finite = self.mean.iter().all(|mean| mean.is_finite());

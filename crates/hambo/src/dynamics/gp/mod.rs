@@ -34,6 +34,9 @@ pub struct GpSettings {
     /// Hyper-parameters in standardised units, the same for all outputs; learned if there are none.
     /// The guarantee is for those that were chosen before the data was seen.
     pub fixed: Option<Hyperparameters>,
+    /// The units of `fixed`. Without them the data chooses the units, and thereby the kernel, for
+    /// which the guarantee is not.
+    pub scales: Option<GpScales>,
     /// Searches for the hyper-parameters, from different starts; at least one.
     pub starts: usize,
     /// Most rows that hyper-parameters are learned on; at least two.
@@ -49,11 +52,24 @@ pub struct GpSettings {
     pub learn_reward: bool,
 }
 
+/// The units that hyper-parameters are meant in, chosen before the data was seen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct GpScales {
+    /// One unit per column of the state, then of the action.
+    pub inputs: Vec<f32>,
+    /// One unit per column of the state, for its change in a step; then of the reward, if it is
+    /// learned.
+    pub outputs: Vec<f32>,
+}
+
 impl Default for GpSettings {
     fn default() -> Self {
         Self {
             kernel: KernelKind::Rbf,
             fixed: None,
+            scales: None,
             starts: 2,
             likelihood_rows: 400,
             deterministic: false,
@@ -79,6 +95,12 @@ impl GpSettings {
         }
         if let Some(bound) = self.norm_bound.filter(|b| !(*b > 0.0 && b.is_finite())) {
             return wrong("norm_bound", bound.to_string(), "greater than zero");
+        }
+        if let Some(GpScales { inputs, outputs }) = &self.scales {
+            let mut all = inputs.iter().chain(outputs);
+            if let Some(bad) = all.find(|scale| !(**scale > 0.0 && scale.is_finite())) {
+                return wrong("scales", bad.to_string(), "positive");
+            }
         }
         if let Some(Hyperparameters { kernel, noise_variance }) = &self.fixed {
             let positive = |value: &f64| *value > 0.0 && value.is_finite();
@@ -136,8 +158,16 @@ impl GaussianProcess {
         let batch = data.slice(0, rows);
         let (inputs, targets) =
             (batch.inputs(), batch.targets(Target::Difference, settings.learn_reward));
-        let input_scale = Standardizer::fit(inputs.ncols(), [inputs.clone()].into_iter());
-        let target_scale = Standardizer::fit(targets.ncols(), [targets.clone()].into_iter());
+        let (input_scale, target_scale) = match &settings.scales {
+            Some(given) => (
+                chosen("scales of the inputs", &given.inputs, inputs.ncols())?,
+                chosen("scales of the outputs", &given.outputs, targets.ncols())?,
+            ),
+            None => (
+                Standardizer::fit(inputs.ncols(), [inputs.clone()].into_iter()),
+                Standardizer::fit(targets.ncols(), [targets.clone()].into_iter()),
+            ),
+        };
         let x = input_scale.apply(inputs.view()).mapv(f64::from);
         let y = target_scale.apply(targets.view()).mapv(f64::from);
         let mut outputs = Vec::new();
@@ -308,9 +338,17 @@ impl Dynamics for GaussianProcess {
             information_gain: self.outputs.iter().map(Regression::information_gain).collect(),
             norm_bound: self.outputs.iter().map(norm_bound).collect(),
             norm_is_estimated: self.settings.norm_bound.is_none(),
-            hyperparameters_are_learned: self.settings.fixed.is_none(),
+            hyperparameters_are_learned: self.settings.fixed.is_none()
+                || self.settings.scales.is_none(),
             lipschitz_dynamics: slopes.as_ref().map(of_dynamics),
             lipschitz_std: slopes.map(theory::lipschitz_of_parts),
         })
+    }
+}
+
+fn chosen(part: &'static str, scales: &[f32], expected: usize) -> Result<Standardizer> {
+    match scales.len() == expected {
+        true => Ok(Standardizer::of_scales(scales)),
+        false => Err(Error::Dimension { part, expected, found: scales.len() }),
     }
 }
