@@ -60,10 +60,8 @@ class Dataset:
     def _of(cls, native: _native.Dataset) -> Dataset:
         self = object.__new__(cls)
         self._inner = native
-        for note, advice in native.notes:
-            _log.info("%s: %s; %s", native.format, note, advice)
-        for warning in native.warnings:
-            _log.warning("the data: %s", warning)
+        for note in self.notes:
+            _log.info("%s: %s", native.format, note)
         return self
 
     @classmethod
@@ -354,13 +352,8 @@ class Dataset:
 
     @property
     def notes(self) -> list[str]:
-        """What the reader had to decide, and what may be done about it."""
-        return [f"{note}; {advice}" for note, advice in self._inner.notes]
-
-    @property
-    def warnings(self) -> list[str]:
-        """Doubts about the data that stop nothing."""
-        return self._inner.warnings
+        """What the reader had to decide, what is odd about the data, and what may be done about it."""
+        return [f"{note}; {advice}" if advice else note for note, advice in self._inner.notes]
 
     @property
     def fingerprint(self) -> str:

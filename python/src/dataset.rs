@@ -26,7 +26,9 @@ impl Dataset {
     }
 
     fn opened(opened: Opened) -> Self {
-        let notes = opened.notes.iter().map(|note| (note.to_string(), note.help().into()));
+        let odd = opened.dataset.notes().iter().map(|note| (note.to_string(), String::new()));
+        let decided = opened.notes.iter().map(|note| (note.to_string(), note.help().into()));
+        let notes = decided.chain(odd);
         Self {
             notes: notes.collect(),
             format: opened.format.to_string(),
@@ -120,11 +122,6 @@ impl Dataset {
     #[getter]
     fn notes(&self) -> Vec<(String, String)> {
         self.notes.clone()
-    }
-
-    #[getter]
-    fn warnings(&self) -> Vec<String> {
-        self.inner.warnings().iter().map(ToString::to_string).collect()
     }
 
     #[getter]

@@ -5,7 +5,7 @@ use hambo_io::report::{decimals, floor};
 use hambo_io::result::ResultDocument;
 
 use crate::failure::Exit;
-use crate::screen::{BAD, BOLD, DOUBT, GOOD, count, number, styled, table, wrap};
+use crate::screen::{BAD, BOLD, GOOD, NOTICE, count, number, styled, table, wrap};
 
 /// The table of variants, the constraints, the warnings and, last, the bound and the verdict; if
 /// `quiet`, only the warnings and the last line.
@@ -49,7 +49,7 @@ fn remarks(document: &ResultDocument) -> String {
             continue;
         }
         let (kind, message, help) = &remark;
-        text += &format!("{}\n", wrap(&format!("{} {message}", styled(DOUBT, kind)), 0, 2));
+        text += &format!("{}\n", wrap(&format!("{} {message}", styled(NOTICE, kind)), 0, 2));
         text += &format!("{}\n", wrap(&format!("help: {help}"), 2, 4));
         said.push(remark);
     }
@@ -73,7 +73,7 @@ fn conclusion(
     let style = match verdict {
         Verdict::Certified { .. } => GOOD,
         Verdict::NotCertified => BAD,
-        _ => DOUBT,
+        _ => NOTICE,
     };
     match (verdict, threshold) {
         (Verdict::NoThreshold, _) | (_, None) => format!("{bound}\n"),

@@ -25,8 +25,8 @@ pub(crate) fn read(data: &Path, loaded: &Loaded, progress: &Progress) -> Result<
     for note in &opened.notes {
         progress.note(&format!("note: {note}; {}", note.help()));
     }
-    for warning in dataset.warnings() {
-        progress.note(&format!("warning: {warning}"));
+    for note in dataset.notes() {
+        progress.note(&format!("note: {note}"));
     }
     Ok(dataset)
 }

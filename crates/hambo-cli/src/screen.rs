@@ -11,7 +11,7 @@ pub(crate) const WIDTH: usize = 80;
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
-pub(crate) const DOUBT: Style = AnsiColor::Yellow.on_default().bold();
+pub(crate) const NOTICE: Style = AnsiColor::Yellow.on_default().bold();
 
 /// `text` in a style; `anstream` removes it where no colours are wanted.
 pub(crate) fn styled(style: Style, text: &str) -> String {

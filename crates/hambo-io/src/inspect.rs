@@ -8,7 +8,7 @@ use std::path::Path;
 
 use hambo::Dataset;
 use hambo::dataset::{
-    ColumnNames, DatasetError, DatasetWarning, Episode, Summary, Transition, check_transition,
+    ColumnNames, DatasetError, DatasetNote, Episode, Summary, Transition, check_transition,
 };
 use ndarray::{Array1, Array2};
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub struct Inspection {
     /// What the reader had to decide.
     pub notes: Vec<Note>,
     /// Doubts about the values of the episodes without problems.
-    pub warnings: Vec<DatasetWarning>,
+    pub warnings: Vec<DatasetNote>,
     /// What is probably not meant, in the episodes without problems.
     pub mistakes: Vec<Mistake>,
 }
@@ -187,7 +187,7 @@ impl Inspection {
         Self {
             rows: dataset.rows(),
             episodes: dataset.episodes().len(),
-            warnings: dataset.warnings().to_vec(),
+            warnings: dataset.notes().to_vec(),
             mistakes: likely_mistakes(dataset, &summary),
             summary: Some(summary),
             ..Self::empty(format, names)

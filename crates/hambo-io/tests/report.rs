@@ -200,7 +200,7 @@ fn warnings_are_shown_with_what_to_do() {
 }
 
 #[test]
-fn notes_about_the_policys_file_are_shown_beside() {
+fn notes_about_a_policy_file_are_shown_beside() {
     let note = FileNote {
         code: "action_range".into(),
         message: "the policy leaves the range".into(),

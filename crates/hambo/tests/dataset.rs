@@ -1,7 +1,7 @@
 //! What a dataset promises: located errors for broken data, episodes that stay whole, and no copies.
 
 use hambo::dataset::{
-    Buffer, ColumnNames, Dataset, DatasetError, DatasetWarning, Episode, FlatColumns, Quantity,
+    Buffer, ColumnNames, Dataset, DatasetError, DatasetNote, Episode, FlatColumns, Quantity,
     Standardizer, Target,
 };
 use hambo::rng::Seed;
@@ -210,7 +210,7 @@ fn names_appear_in_errors_and_warnings() {
     edit(&mut columns.actions, |v| v.fill(0.5));
     let dataset = Dataset::from_columns(columns, None).unwrap().with_names(names()).unwrap();
     assert_eq!(
-        dataset.warnings()[0].to_string(),
+        dataset.notes()[0].to_string(),
         "action column 0 (`torque`) is 0.5 in every row; \
          drop it, or collect data in which it varies"
     );
@@ -233,8 +233,8 @@ fn duplicate_columns_are_a_warning() {
     edit(&mut columns.states, |v| (0..6).for_each(|row| v[2 * row + 1] = v[2 * row]));
     edit(&mut columns.next_states, |v| (0..6).for_each(|row| v[2 * row + 1] = v[2 * row]));
     let dataset = Dataset::from_columns(columns, None).unwrap();
-    let [DatasetWarning::DuplicateColumns { first, second }] = dataset.warnings() else {
-        panic!("expected one warning, got {:?}", dataset.warnings());
+    let [DatasetNote::DuplicateColumns { first, second }] = dataset.notes() else {
+        panic!("expected one note, got {:?}", dataset.notes());
     };
     assert_eq!((first.index, second.index), (0, 1));
 }

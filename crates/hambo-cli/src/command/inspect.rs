@@ -10,7 +10,7 @@ use crate::config::Loaded;
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::screen;
-use crate::screen::{BAD, DOUBT, count, number, styled, table, wrap};
+use crate::screen::{BAD, NOTICE, count, number, styled, table, wrap};
 
 pub(crate) fn run(args: &Inspect, quiet: bool, progress: &Progress) -> Result<Exit> {
     let loaded = Loaded::of(&args.settings)?;
@@ -51,10 +51,10 @@ fn describe(name: &str, found: &Inspection) -> String {
         line(BAD, "problem:", problem.to_string());
     }
     for mistake in &found.mistakes {
-        line(DOUBT, "likely mistake:", format!("{mistake}; {}", mistake.help()));
+        line(NOTICE, "likely mistake:", format!("{mistake}; {}", mistake.help()));
     }
     for warning in &found.warnings {
-        line(DOUBT, "warning:", warning.to_string());
+        line(NOTICE, "note:", warning.to_string());
     }
     for note in &found.notes {
         line(screen::BOLD, "note:", format!("{note}; {}", note.help()));

@@ -12,7 +12,7 @@ use crate::assess::{self, Candidate, assess, document, record};
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::run::Run;
-use crate::screen::{DOUBT, number, styled, table, wrap};
+use crate::screen::{NOTICE, number, styled, table, wrap};
 use crate::{logs, screen, task};
 
 /// What was found about one policy.
@@ -146,7 +146,7 @@ fn describe(ranked: &[Ranked], rank_correlation: Option<f64>, quiet: bool) -> St
     }
     for ((code, help), policies) in told {
         let message =
-            format!("{} {code} ({}); {help}", styled(DOUBT, "warning:"), policies.join(", "));
+            format!("{} {code} ({}); {help}", styled(NOTICE, "warning:"), policies.join(", "));
         text += &format!("{}\n", wrap(&message, 0, 2));
     }
     if let Some(correlation) = rank_correlation {

@@ -166,7 +166,7 @@ mod tests {
         let cases = [
             (r#"{"low": [0], "high": [1, 1, 1]}"#, "`low` has 1 numbers"),
             (r#"{"low": {"sped": 0}, "high": [1, 1, 1]}"#, "no state column `sped`"),
-            (r#"{"low": [0, 0, 0], "hihg": [1, 1, 1]}"#, "unknown field `hihg`"),
+            (r#"{"low": [0, 0, 0], "top": [1, 1, 1]}"#, "unknown field `top`"),
             (r#"{"low": [2, 0, 0], "high": [1, 1, 1]}"#, "low <= high"),
             ("3", "built-in task"),
         ];

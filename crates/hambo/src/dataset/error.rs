@@ -243,9 +243,9 @@ pub enum DatasetError {
     },
 }
 
-/// A doubt about the data that does not stop a run.
+/// Something odd about the data that does not stop a run.
 #[derive(Debug, Clone, PartialEq)]
-pub enum DatasetWarning {
+pub enum DatasetNote {
     /// The column never changes, so nothing can be learned about its effect.
     ConstantColumn {
         /// The column.
@@ -262,7 +262,7 @@ pub enum DatasetWarning {
     },
 }
 
-impl fmt::Display for DatasetWarning {
+impl fmt::Display for DatasetNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ConstantColumn { column, value } => write!(

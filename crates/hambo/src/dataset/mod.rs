@@ -21,7 +21,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
 use serde::{Deserialize, Serialize};
 
 pub use buffer::Buffer;
-pub use error::{Column, DatasetError, DatasetWarning, Quantity};
+pub use error::{Column, DatasetError, DatasetNote, Quantity};
 pub use identity::{DataIdentity, Identifier};
 pub use names::ColumnNames;
 pub use split::Subset;
@@ -41,7 +41,7 @@ pub struct Dataset {
     next_states: Buffer,
     episodes: Vec<EpisodeSpan>,
     names: Option<ColumnNames>,
-    warnings: Vec<DatasetWarning>,
+    notes: Vec<DatasetNote>,
 }
 
 /// One episode of a dataset: its rows and how it ended.
@@ -129,15 +129,15 @@ impl Dataset {
             next_states: columns.next_states,
             episodes: checked.episodes,
             names,
-            warnings: checked.warnings,
+            notes: checked.notes,
         })
     }
 
     /// Declares the columns' names, for messages and reports.
     pub fn with_names(mut self, names: ColumnNames) -> Result<Self, DatasetError> {
         validate::check_names(&names, self.state_dim, self.action_dim)?;
-        for warning in &mut self.warnings {
-            validate::rename(warning, &names);
+        for note in &mut self.notes {
+            validate::rename(note, &names);
         }
         self.names = Some(names);
         Ok(self)
@@ -175,9 +175,9 @@ impl Dataset {
         self.names.clone().unwrap_or_else(numbered)
     }
 
-    /// Doubts found while checking.
-    pub fn warnings(&self) -> &[DatasetWarning] {
-        &self.warnings
+    /// What was noticed while checking.
+    pub fn notes(&self) -> &[DatasetNote] {
+        &self.notes
     }
 
     /// `[rows, d_s]`, a view.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{
-    Column, ColumnNames, DatasetError, DatasetWarning, Episode, EpisodeSpan, FlatColumns, Quantity,
+    Column, ColumnNames, DatasetError, DatasetNote, Episode, EpisodeSpan, FlatColumns, Quantity,
 };
 
 /// A next state may differ from the following state by rounding (text formats, float64 to float32),
@@ -13,7 +13,7 @@ const SAME_STATE_ABSOLUTE: f32 = 1e-6;
 
 pub(super) struct Checked {
     pub episodes: Vec<EpisodeSpan>,
-    pub warnings: Vec<DatasetWarning>,
+    pub notes: Vec<DatasetNote>,
 }
 
 /// Lays episodes out one after the other, after checking that their shapes agree.
@@ -99,8 +99,8 @@ pub(super) fn check(
             before = Some(transition.next_state);
         }
     }
-    let warnings = blocks.doubts();
-    Ok(Checked { episodes, warnings })
+    let notes = blocks.notes();
+    Ok(Checked { episodes, notes })
 }
 
 fn check_lengths(columns: &FlatColumns) -> Result<(), DatasetError> {
@@ -315,32 +315,32 @@ impl<'a> Blocks<'a> {
     }
 
     /// Constant and duplicate columns among states and actions.
-    fn doubts(&self) -> Vec<DatasetWarning> {
-        let mut warnings = Vec::new();
+    fn notes(&self) -> Vec<DatasetNote> {
+        let mut notes = Vec::new();
         let mut seen: HashMap<u64, Column> = HashMap::new();
         for block in &self.blocks[..2] {
             for (index, profile) in block.profiles().into_iter().enumerate() {
                 let column = self.column(block.quantity, index);
                 if profile.constant {
                     let value = profile.first;
-                    warnings.push(DatasetWarning::ConstantColumn { column, value });
+                    notes.push(DatasetNote::ConstantColumn { column, value });
                 } else if let Some(first) = seen.get(&profile.hash) {
                     let first = first.clone();
-                    warnings.push(DatasetWarning::DuplicateColumns { first, second: column });
+                    notes.push(DatasetNote::DuplicateColumns { first, second: column });
                 } else {
                     seen.insert(profile.hash, column);
                 }
             }
         }
-        warnings
+        notes
     }
 }
 
-/// Gives the columns of a warning the names declared later.
-pub(super) fn rename(warning: &mut DatasetWarning, names: &ColumnNames) {
-    let columns = match warning {
-        DatasetWarning::ConstantColumn { column, .. } => vec![column],
-        DatasetWarning::DuplicateColumns { first, second } => vec![first, second],
+/// Gives the columns of a note the names declared later.
+pub(super) fn rename(note: &mut DatasetNote, names: &ColumnNames) {
+    let columns = match note {
+        DatasetNote::ConstantColumn { column, .. } => vec![column],
+        DatasetNote::DuplicateColumns { first, second } => vec![first, second],
     };
     for column in columns {
         column.name = name_of(names, column.quantity, column.index);

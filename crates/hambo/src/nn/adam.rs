@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::nn::{Device, array};
 
-    /// Kingma and Ba (2015), algorithm 1, in float64.
+    /// Algorithm 1 of the paper that introduced Adam (2015), in float64.
     struct Textbook {
         params: Array2<f64>,
         first: Array2<f64>,

@@ -78,7 +78,9 @@ impl Task {
             let value = self.discount.to_string();
             return Err(Error::Setting { name: "discount", value, expected: "in (0, 1]" });
         }
-        if let Some([low, high]) = self.reward_bounds.filter(|[low, high]| !(low <= high)) {
+        // Asked in this way, a NaN is no limit.
+        let is_range = |[low, high]: &[f32; 2]| low <= high;
+        if let Some([low, high]) = self.reward_bounds.filter(|bounds| !is_range(bounds)) {
             let value = format!("{low} to {high}");
             return Err(Error::Setting { name: "reward_bounds", value, expected: "low <= high" });
         }
