@@ -132,7 +132,9 @@ def evaluate(
         "horizon": _count(horizon, "horizon"),
         "discount": discount,
         "state_bounds": _bounds(state_bounds),
-        "reward_bounds": None if reward_bounds is None else [_finite(limit, "reward_bounds") for limit in reward_bounds],
+        "reward_bounds": None
+        if reward_bounds is None
+        else [_finite(limit, "reward_bounds") for limit in reward_bounds],
         "settings": {
             "variants": [_variant(name) for name in variants],
             "delta": _finite(delta, "delta"),

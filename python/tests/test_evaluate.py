@@ -82,7 +82,12 @@ def test_verdicts_follow_the_threshold(model: hambo.Model) -> None:
     disqualifying = {warning.code for warning in found.warnings if warning.disqualifies}
     assert "weaker_setting" in disqualifying
     [weaker] = [warning for warning in found.warnings if warning.code == "weaker_setting"]
-    assert weaker.details == {"setting": "variants", "value": "DAinf, DS", "default": "CA, DA1, DAinf", "accepted": False}
+    assert weaker.details == {
+        "setting": "variants",
+        "value": "DAinf, DS",
+        "default": "CA, DA1, DAinf",
+        "accepted": False,
+    }
     assert weaker.setting == "evaluation.accept_weaker"
 
 
