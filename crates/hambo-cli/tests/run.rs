@@ -272,7 +272,7 @@ fn an_onnx_file_is_one_whatever_the_case_of_its_extension() {
 #[test]
 fn a_constraint_called_return_is_refused() {
     let place = Place::new();
-    let output = place.run("evaluate logs.csv --policy policy.onnx --set constraints.return=1");
+    let output = place.run("evaluate logs.csv --policy policy.onnx --set constraints.return=speed");
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("not `return`"), "{}", text(&output.stderr));
 }

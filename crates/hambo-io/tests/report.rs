@@ -273,7 +273,7 @@ fn the_confidence_region_can_be_computed_again_from_what_is_printed() {
     assert!(page.contains("0.025 of 0.05"));
     assert!(page.contains("estimated from the model itself"));
     for output in 0..3 {
-        let row = cells(&page, "The model’s confidence region", &format!("state {}", output + 1));
+        let row = cells(&page, "The model’s confidence region", &format!("state_{output}"));
         let [norm, gain, ratio, beta] =
             <[f64; 4]>::try_from(row.iter().map(|c| value(c)).collect::<Vec<_>>()).unwrap();
         let again = theory::beta(norm, ratio, gain, 3, 0.025);

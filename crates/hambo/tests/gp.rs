@@ -328,7 +328,8 @@ fn a_policy_can_be_evaluated_on_gaussian_processes() {
     let (everywhere, behaviour) = point_env::everywhere();
     let streams = &mut Streams::new(Seed(0), "logs");
     let data = collect(&PointEnv, &everywhere, &behaviour, 40, streams).unwrap();
-    let settings = ModelSettings { gp: Some(GpSettings::default()), ..Default::default() };
+    let gp = Some(GpSettings { learn_reward: false, ..Default::default() });
+    let settings = ModelSettings { gp, ..Default::default() };
     let model = Model::fit(&data, &settings, Seed(0), &Silent).unwrap();
     let task = point_env::task(15);
     let adversary = AdversarySettings {

@@ -56,6 +56,7 @@ fn found(model: &Model, policy: &dyn Policy, task: &Task) -> Evaluation {
         variants: vec![Variant::DaInf],
         episodes: 200,
         noise: false,
+        accept_weaker: ["variants", "noise"].map(String::from).to_vec(),
         ..Default::default()
     };
     model.evaluate(policy, task, &settings, Seed(3), &Silent).unwrap()
@@ -247,7 +248,7 @@ fn a_rare_penalty_that_the_learned_reward_ignores_is_a_doubt() {
     assert!((-30.0..-10.0).contains(&opinion), "{opinion}");
 
     let stays = found(&model, &Climb(0.02), &climbing_task(1.0));
-    assert!(stays.warnings.is_empty(), "{:?}", stays.warnings);
+    assert!(stays.warnings.iter().all(|w| !w.disqualifies()), "{:?}", stays.warnings);
 }
 
 #[test]
@@ -332,7 +333,12 @@ fn disturbed(memory: f32) -> Dataset {
 
 #[test]
 fn errors_that_follow_each_other_tell_that_the_state_lacks_something() {
-    let ensemble = EnsembleSettings { hidden: vec![16], max_steps: 1000, ..Default::default() };
+    let ensemble = EnsembleSettings {
+        hidden: vec![16],
+        max_steps: 1000,
+        learn_reward: false,
+        ..Default::default()
+    };
     let settings = ModelSettings { ensemble, ..Default::default() };
     let autocorrelation = |memory| {
         let model = Model::fit(&disturbed(memory), &settings, Seed(7), &Silent).unwrap();

@@ -40,6 +40,7 @@ fn quick() -> EnsembleSettings {
         batch_size: 64,
         max_steps: 300,
         evaluate_every: 20,
+        learn_reward: false,
         ..Default::default()
     }
 }
