@@ -155,7 +155,8 @@ def test_arrays_and_files_are_assembled_by_the_same_rules(tmp_path: Path) -> Non
     data = hambo.Dataset.from_arrays(**given)
     np.savez(tmp_path / "log.npz", **{key: value for key, value in given.items() if value is not None})
     stored = hambo.Dataset.open(tmp_path / "log.npz")
-    assert data == stored and data.notes == stored.notes and any("3 episodes" in note for note in data.notes)
+    # What is odd about the data follows, with the columns' names.
+    assert data == stored and data.notes[:2] == stored.notes[:2] and "3 episodes" in data.notes[0]
     # An episode that goes on after its end contradicts itself, wherever it comes from.
     given["terminated"] = np.arange(12) == 5
     np.savez(tmp_path / "wrong.npz", **{key: value for key, value in given.items() if value is not None})

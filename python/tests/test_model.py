@@ -62,18 +62,6 @@ def test_a_saved_model_evaluates_to_the_same_bits(model: hambo.Model, tmp_path: 
         model.save(tmp_path / "model")
 
 
-def test_a_model_without_its_origin_asks_for_initial_states(model: hambo.Model, tmp_path: Path) -> None:
-    model.save(tmp_path / "model")
-    (tmp_path / "model" / "data.json").unlink()
-    loaded = hambo.load(tmp_path / "model")
-    assert loaded.initial_states is None
-    with pytest.raises(ValueError, match="give `initial_states`"):
-        hambo.evaluate(loaded, still, **QUICK)
-    assert model.initial_states is not None
-    given = hambo.evaluate(loaded, still, initial_states=model.initial_states, **QUICK)
-    assert given.lower_bound == hambo.evaluate(model, still, **QUICK).lower_bound
-
-
 def test_changed_files_of_a_model_are_refused(model: hambo.Model, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     origin = tmp_path / "model" / "data.json"

@@ -22,6 +22,7 @@
 //! that holds 0.7 is not below `0.7`, as it would be if its rounding were taken for a difference.
 //! A comparison with NaN is NaN, and `&&` and `||` let it through unless the other side decides.
 
+mod error;
 mod parse;
 mod program;
 
@@ -30,13 +31,9 @@ use hambo::task::{Reward, Termination};
 use hambo::{BoxError, Transitions};
 use ndarray::Array1;
 
+pub use error::{ExpressionError, MAX_CHARACTERS, MAX_NESTING};
+
 use program::Program;
-
-/// Longest text of an expression.
-pub const MAX_CHARACTERS: usize = 2000;
-
-/// Most parentheses within one another, so that no text can overflow the stack.
-pub const MAX_NESTING: usize = 32;
 
 /// A formula over the columns of a transition: a [`Reward`] by its value, a [`Termination`] where it
 /// is not 0.
@@ -46,101 +43,6 @@ pub struct Expression {
     state_dim: usize,
     action_dim: usize,
     program: Program,
-}
-
-/// Why a text is not an expression over a dataset's columns.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ExpressionError {
-    /// The text is too long.
-    #[error(
-        "the expression has {found} characters, more than the limit of {MAX_CHARACTERS}; \
-         give a longer one as an ONNX file"
-    )]
-    TooLong {
-        /// Its characters.
-        found: usize,
-    },
-
-    /// Too many parentheses lie within one another.
-    #[error(
-        "the expression has {found} parentheses within one another, more than the limit of \
-         {MAX_NESTING}; remove those that are not needed"
-    )]
-    TooDeep {
-        /// How many do.
-        found: usize,
-    },
-
-    /// The text does not follow the grammar.
-    #[error("cannot understand the expression at character {position}; {expected}\n{marked}")]
-    Syntax {
-        /// Counts from one.
-        position: usize,
-        /// What could stand there instead.
-        expected: String,
-        /// The text, and below it a mark at the position.
-        marked: String,
-    },
-
-    /// A name is that of no column.
-    #[error(
-        "`{text}`: there is no column `{name}`{}; the columns are {}",
-        suggest(nearest),
-        list(known)
-    )]
-    UnknownName {
-        /// The expression.
-        text: String,
-        /// The name.
-        name: String,
-        /// The known name most like it.
-        nearest: Option<String>,
-        /// The names that are known.
-        known: Vec<String>,
-    },
-
-    /// A name may mean a column of the state, or the next value of another.
-    #[error(
-        "`{text}`: `{name}` may be a column of the state or the next value of another; \
-         rename one of the columns"
-    )]
-    Ambiguous {
-        /// The expression.
-        text: String,
-        /// The name.
-        name: String,
-    },
-
-    /// A function does not exist.
-    #[error(
-        "`{text}`: there is no function `{name}`{}; the functions are {}",
-        suggest(nearest),
-        list(known)
-    )]
-    UnknownFunction {
-        /// The expression.
-        text: String,
-        /// The name.
-        name: String,
-        /// The known name most like it.
-        nearest: Option<String>,
-        /// The names that are known.
-        known: Vec<String>,
-    },
-
-    /// A function has too many or too few arguments.
-    #[error("`{text}`: `{function}` takes {expected}, got {found}")]
-    Arguments {
-        /// The expression.
-        text: String,
-        /// The function.
-        function: String,
-        /// What it takes, in words.
-        expected: &'static str,
-        /// Arguments that it was given.
-        found: usize,
-    },
 }
 
 impl Expression {
@@ -197,12 +99,4 @@ impl Termination for Expression {
         }
         Ok(values.into_iter().map(|value| value != 0.0).collect())
     }
-}
-
-fn suggest(nearest: &Option<String>) -> String {
-    nearest.as_ref().map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
-}
-
-fn list(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -180,9 +180,10 @@ fn a_gaussian_policy_draws_from_its_mean_and_std_with_the_given_stream() {
     let (policy, states) = (exported.policy(), exported.states());
     assert!(policy.is_stochastic());
     let actions = policy.act(states.view(), &mut draws(Seed(3), states.nrows())).unwrap();
-    let mut rng = Seed(3).stream("draw");
-    for ((action, mean), log_std) in actions.iter().zip(&exported.expected).zip(log_std) {
-        let noise: f32 = rng.sample(StandardNormal);
+    let mut draws = draws(Seed(3), states.nrows());
+    let rows = actions.iter().zip(&exported.expected).zip(log_std).enumerate();
+    for (row, ((action, mean), log_std)) in rows {
+        let noise: f32 = draws.row(row).sample(StandardNormal);
         assert!((action - (mean + log_std.exp() * noise)).abs() < 1e-5);
     }
     let means = policy.mean_actions(states.view()).unwrap();

@@ -5,8 +5,8 @@ use pest::Parser as _;
 use pest::error::{ErrorVariant, InputLocation};
 use pest::iterators::{Pair, Pairs};
 
+use super::error::{ExpressionError, MAX_CHARACTERS, MAX_NESTING};
 use super::program::{self, Program, Source, Step};
-use super::{ExpressionError, MAX_CHARACTERS, MAX_NESTING};
 
 #[derive(pest_derive::Parser)]
 #[grammar = "expression/grammar.pest"]

@@ -34,10 +34,38 @@ pub(crate) struct Assembler {
     state_dim: usize,
     action_dim: usize,
     open: Option<OpenEpisode>,
-    closed: HashSet<Key>,
+    closed: Closed,
     /// By how much step numbers grow, known from the first two rows of an episode.
     stride: Option<i64>,
     pub tally: Tally,
+}
+
+/// Episodes that are over. There may be as many as rows, and most have numbers.
+#[derive(Debug, Default)]
+struct Closed {
+    numbers: HashSet<i64>,
+    texts: HashSet<String>,
+}
+
+impl Closed {
+    fn contains(&self, key: &Key) -> bool {
+        match key {
+            Key::Number(number) => self.numbers.contains(number),
+            Key::Text(text) => self.texts.contains(text),
+        }
+    }
+
+    fn insert(&mut self, key: Option<Key>) {
+        match key {
+            Some(Key::Number(number)) => {
+                self.numbers.insert(number);
+            }
+            Some(Key::Text(text)) => {
+                self.texts.insert(text);
+            }
+            None => {}
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -83,7 +111,7 @@ struct At<'a> {
 
 impl Assembler {
     pub(crate) fn new(state_dim: usize, action_dim: usize) -> Self {
-        let (open, closed, stride) = (None, HashSet::new(), None);
+        let (open, closed, stride) = (None, Closed::default(), None);
         Self { state_dim, action_dim, open, closed, stride, tally: Tally::default() }
     }
 
@@ -152,7 +180,7 @@ impl Assembler {
     }
 
     fn begin(&self, row: &Row<'_>) -> Result<OpenEpisode> {
-        if let Some(key) = row.key.filter(|&key| self.closed.contains(key)) {
+        if let Some(key) = row.key.filter(|key| self.closed.contains(key)) {
             let path = row.at.path.to_owned();
             return Err(Error::EpisodeReturns { path, row: row.at.row, episode: key.to_string() });
         }
@@ -170,7 +198,7 @@ impl Assembler {
 
     fn close(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let Some(open) = self.open.take() else { return Ok(()) };
-        self.closed.extend(open.key);
+        self.closed.insert(open.key);
         let marked = open.terminated || open.truncated;
         // Without its last row, an episode that terminated is one that was cut off before.
         let (terminated, truncated) = match open.waiting {

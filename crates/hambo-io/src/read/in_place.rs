@@ -12,6 +12,9 @@ use super::rows::Rows;
 use super::table::Key;
 use crate::error::{Error, Result};
 
+/// Rows that are looked at together.
+const PIECE: usize = 1 << 14;
+
 /// Complete columns with one row per step, episode after episode.
 #[derive(Debug, Clone)]
 pub struct Columns {
@@ -88,20 +91,26 @@ pub(super) fn dataset(path: &Path, columns: Columns, marks: Marks) -> Result<(Da
         }
     }
     let knows_terminations = terminated.is_some();
-    // The assembler sees rows without columns: what is in them does not matter to it.
-    let rows = Rows {
-        count,
-        states: Vec::new(),
-        actions: Vec::new(),
-        rewards: vec![0.0; count],
-        next_states: Some(Vec::new()),
-        terminated,
-        truncated,
-        episode: episode.map(|numbers| numbers.into_iter().map(Key::Number).collect()),
-        step: None,
-    };
     let (mut ends, mut assembler) = (Ends::default(), Assembler::new(0, 0));
-    assembler.add(path, 0, &rows, &mut ends)?;
+    for first in (0..count).step_by(PIECE) {
+        let piece = first..count.min(first + PIECE);
+        let flags = |flags: &Option<Vec<bool>>| flags.as_ref().map(|f| f[piece.clone()].to_vec());
+        // The assembler sees rows without columns: what is in them does not matter to it.
+        let rows = Rows {
+            count: piece.len(),
+            states: Vec::new(),
+            actions: Vec::new(),
+            rewards: vec![0.0; piece.len()],
+            next_states: Some(Vec::new()),
+            terminated: flags(&terminated),
+            truncated: flags(&truncated),
+            episode: episode.as_ref().map(|numbers| {
+                numbers[piece.clone()].iter().map(|&number| Key::Number(number)).collect()
+            }),
+            step: None,
+        };
+        assembler.add(path, first as u64, &rows, &mut ends)?;
+    }
     assembler.finish(&mut ends)?;
     let names = columns.names;
     let flat = FlatColumns {

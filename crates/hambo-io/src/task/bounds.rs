@@ -9,7 +9,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use super::TaskError;
+use super::error::TaskError;
 
 /// What every state obeys.
 #[derive(Debug, Clone, PartialEq, Serialize)]

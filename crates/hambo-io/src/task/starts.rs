@@ -5,7 +5,7 @@ use std::path::Path;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use super::TaskError;
+use super::error::TaskError;
 
 /// Where episodes start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use super::super::contents::Contents;
 use super::super::plot::{Plot, range};
 use super::super::text::{decimals_for, fixed, shortened};
-use super::{Figure, MOST_PANELS, WIDTH, thinned};
+use super::figure::{Figure, MOST_PANELS, WIDTH, thinned};
 
 /// The bound as a function of the horizon.
 pub(super) fn bound(contents: &Contents<'_>) -> Option<Figure> {

@@ -5,7 +5,7 @@ use hambo::calibration::LEVELS;
 use super::super::contents::Contents;
 use super::super::plot::{Plot, range};
 use super::super::text::{fixed, percent, shortened};
-use super::{Figure, PANEL, most_telling, thinned};
+use super::figure::{Figure, PANEL, most_telling, thinned};
 
 const MARGINS: [f64; 4] = [26.0, 14.0, 22.0, 36.0];
 

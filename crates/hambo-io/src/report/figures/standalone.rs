@@ -1,6 +1,6 @@
 //! A figure as an SVG file of its own: white paper, its own colours, its heading and its caption.
 
-use super::{Figure, STYLE};
+use super::figure::{Figure, STYLE, WIDTH};
 use crate::report::text::escape;
 
 /// Space around drawings and between panels.
@@ -12,7 +12,7 @@ const LINE: f64 = 16.0;
 const LETTER: f64 = 6.3;
 
 /// Captions of narrow figures are still as wide as a figure of one drawing.
-const LEAST_WIDTH: f64 = super::WIDTH + 2.0 * GAP;
+const LEAST_WIDTH: f64 = WIDTH + 2.0 * GAP;
 
 impl Figure {
     /// The file's content.

@@ -2,7 +2,7 @@
 
 use super::super::contents::Contents;
 use super::super::plot::{Plot, range};
-use super::{Figure, WIDTH, thinned};
+use super::figure::{Figure, WIDTH, thinned};
 
 /// What the adversaries cost after each round.
 pub(super) fn rounds(contents: &Contents<'_>) -> Option<Figure> {

@@ -6,7 +6,7 @@ use super::super::contents::Contents;
 use super::super::plot::{Plot, range};
 use super::super::text::{as_given, fixed, rounded_down};
 use super::super::words;
-use super::{Figure, WIDTH};
+use super::figure::{Figure, WIDTH};
 
 const BOTTOM: f64 = 44.0;
 const LABELS: f64 = 154.0;
