@@ -1,6 +1,6 @@
 //! A result as text for the terminal.
 
-use hambo::{Evaluation, FitReport, Model, VariantResult, Verdict};
+use hambo::{Evaluation, FitReport, Model, VariantResult, Verdict, Warning};
 use hambo_io::report::{decimals, floor};
 use hambo_io::result::ResultDocument;
 
@@ -34,9 +34,12 @@ pub(crate) fn result(document: &ResultDocument, verdict: &Verdict, quiet: bool) 
     text + &conclusion
 }
 
-/// Every warning and every note once: the same may hold for the return and for constraints.
+/// Every warning and every note once: the same may hold for the return and for constraints. What was
+/// accepted stands in the verdict.
 fn remarks(document: &ResultDocument) -> String {
-    let warnings = document.evaluation.warnings.iter().map(|warning| {
+    let is_open =
+        |warning: &&Warning| !matches!(warning, Warning::WeakerSetting { accepted: true, .. });
+    let warnings = document.evaluation.warnings.iter().filter(is_open).map(|warning| {
         let setting = warning.setting().map(|name| format!(" (`{name}`)")).unwrap_or_default();
         ("warning:", warning.to_string(), format!("{}{setting}", warning.help()))
     });

@@ -124,6 +124,9 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         self.used(&item.tree, &Vec::new(), is_passed_on);
     }
 
+    /// Who may see something is no use of theirs.
+    fn visit_visibility(&mut self, _visibility: &'ast Visibility) {}
+
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let names: Name = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         if names.len() > 1 {
