@@ -158,6 +158,8 @@ class Adversary:
         Adam's steps for actor and critics, and for the entropy coefficient.
     entropy_coef
         Entropy coefficient at the start, in units of the reward's standard deviation.
+    discount
+        Largest discount inside the critics, who use the task's if that is smaller.
     target_rate
         Share of the way that target critics go towards the critics in every step.
     batch_size
@@ -184,6 +186,7 @@ class Adversary:
     learning_rate: float = 1e-3
     entropy_learning_rate: float = 5e-5
     entropy_coef: float = 0.01
+    discount: float = 0.99
     target_rate: float = 5e-3
     batch_size: int = 1024
     episodes: int = 1000

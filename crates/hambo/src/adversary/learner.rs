@@ -32,8 +32,7 @@ pub(super) struct Scales {
     pub inputs: Standardizer,
     /// Factor that gives rewards unit variance.
     pub reward: f32,
-    /// The task's own: critics that know the time left need no other to stay finite, and one that
-    /// discounts more does not see what comes late.
+    /// What a reward weighs for the critics, relative to the one before it.
     pub discount: f32,
 }
 

@@ -19,6 +19,9 @@ pub struct AdversarySettings {
     /// paper is silent; at its learning rate the coefficient hardly moves within twenty rounds, so
     /// it must start small enough not to drown the reward.
     pub entropy_coef: f64,
+    /// Largest discount inside the critics, who use the task's if that is smaller. The bound itself
+    /// uses the task's.
+    pub discount: f32,
     /// Share of the way that target critics go towards the critics in every step.
     pub target_rate: f64,
     /// Rows per gradient step.
@@ -51,6 +54,7 @@ impl Default for AdversarySettings {
             learning_rate: 1e-3,
             entropy_learning_rate: 5e-5,
             entropy_coef: 0.01,
+            discount: 0.99,
             target_rate: 5e-3,
             batch_size: 1024,
             episodes: 1000,
@@ -87,6 +91,7 @@ impl AdversarySettings {
             ("learning_rate", self.learning_rate, 0.0, f64::MAX),
             ("entropy_learning_rate", self.entropy_learning_rate, 0.0, f64::MAX),
             ("entropy_coef", self.entropy_coef, 0.0, f64::MAX),
+            ("discount", f64::from(self.discount), 0.0, 1.0),
             ("target_rate", self.target_rate, 0.0, 1.0),
             ("exploration", self.exploration, 0.0, 1.0),
             ("tolerance", self.tolerance, 0.0, 1.0),

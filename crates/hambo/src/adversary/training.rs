@@ -43,7 +43,8 @@ pub(super) fn train<L: Learner>(
         };
         judged.push(game.play(choice, settings.episodes, &mut judge.clone(), watch)?.returns);
     }
-    let scales = survey.scales(game.task.discount);
+    // A task that discounts more than the critics would is seen as it is.
+    let scales = survey.scales(game.task.discount.min(settings.discount));
     let mut settings = settings.clone();
     for restart in 0..=settings.max_restarts {
         let rng = &mut seed.stream(&format!("adversary: learning {restart}"));
