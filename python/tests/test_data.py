@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import pickle
 import resource
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +162,11 @@ def test_arrays_and_files_are_assembled_by_the_same_rules(tmp_path: Path) -> Non
     given["terminated"] = np.arange(12) == 5
     np.savez(tmp_path / "wrong.npz", **{key: value for key, value in given.items() if value is not None})
     messages = []
-    for make in (lambda: hambo.Dataset.from_arrays(**given), lambda: hambo.Dataset.open(tmp_path / "wrong.npz")):
+    makers: list[Callable[[], hambo.Dataset]] = [
+        lambda: hambo.Dataset.from_arrays(**given),
+        lambda: hambo.Dataset.open(tmp_path / "wrong.npz"),
+    ]
+    for make in makers:
         with pytest.raises(ValueError, match="row 5 is marked terminated") as caught:
             make()
         messages.append(str(caught.value).split(": ", 1)[1])
