@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::args::Settings;
-use crate::failure::{Failure, Result};
+use crate::failure::{Exit, Failure, Result};
+use crate::screen;
 
 /// The file that is read when none is named.
 pub(crate) const FILE: &str = "hambo.toml";
@@ -136,6 +137,12 @@ impl Config {
         toml::to_string(self)
             .map_err(|error| Failure::Internal(format!("the settings cannot be written: {error}")))
     }
+}
+
+/// Prints the settings that would be used.
+pub(crate) fn show(config: &Config) -> Result<Exit> {
+    screen::print(&config.to_toml()?)?;
+    Ok(Exit::Done)
 }
 
 fn read(file: &Path) -> Result<Config> {

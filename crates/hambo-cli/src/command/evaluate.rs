@@ -13,7 +13,7 @@ use crate::config::Loaded;
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::run::{Run, RunRecord};
-use crate::{describe, logs, screen, task};
+use crate::{config, describe, logs, screen, task};
 
 /// What was asked for.
 pub(crate) struct Call<'a> {
@@ -26,7 +26,7 @@ pub(crate) fn run(call: &Call<'_>, quiet: bool, progress: &Progress) -> Result<E
     let (args, threshold) = (call.args, call.threshold);
     let loaded = assess::settings(&args.settings, &args.bound)?;
     if args.settings.show_config {
-        return super::show_config(&loaded.config);
+        return config::show(&loaded.config);
     }
     check_threshold(threshold)?;
     check_outputs(&args.outputs)?;

@@ -6,7 +6,7 @@ use crate::args::Fit;
 use crate::config::Loaded;
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
-use crate::{describe, logs, screen};
+use crate::{config, describe, logs, screen};
 
 pub(crate) fn run(args: &Fit, quiet: bool, progress: &Progress) -> Result<Exit> {
     let mut loaded = Loaded::of(&args.settings)?;
@@ -14,7 +14,7 @@ pub(crate) fn run(args: &Fit, quiet: bool, progress: &Progress) -> Result<Exit> 
         loaded.config.model.gp.get_or_insert(GpSettings::default());
     }
     if args.settings.show_config {
-        return super::show_config(&loaded.config);
+        return config::show(&loaded.config);
     }
     loaded.config.model.validate()?;
     if args.out.exists() {

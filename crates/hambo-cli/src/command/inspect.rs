@@ -9,13 +9,13 @@ use crate::args::Inspect;
 use crate::config::Loaded;
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
-use crate::screen;
 use crate::screen::{BAD, NOTICE, count, number, styled, table, wrap};
+use crate::{config, screen};
 
 pub(crate) fn run(args: &Inspect, quiet: bool, progress: &Progress) -> Result<Exit> {
     let loaded = Loaded::of(&args.settings)?;
     if args.settings.show_config {
-        return super::show_config(&loaded.config);
+        return config::show(&loaded.config);
     }
     progress.begin("read");
     let found = inspect::inspect(&args.data, &loaded.config.data)?;

@@ -66,9 +66,3 @@ fn print_schema() -> Result<Exit> {
     screen::print(&format!("{text}\n"))?;
     Ok(Exit::Done)
 }
-
-/// Prints the settings that would be used.
-fn show_config(config: &config::Config) -> Result<Exit> {
-    screen::print(&config.to_toml()?)?;
-    Ok(Exit::Done)
-}

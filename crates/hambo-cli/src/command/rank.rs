@@ -13,7 +13,7 @@ use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::run::Run;
 use crate::screen::{NOTICE, number, styled, table, wrap};
-use crate::{logs, screen, task};
+use crate::{config, logs, screen, task};
 
 /// What was found about one policy.
 #[derive(Debug, Serialize)]
@@ -42,7 +42,7 @@ struct Ranking<'a> {
 pub(crate) fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progress) -> Result<Exit> {
     let loaded = assess::settings(&args.settings, &args.bound)?;
     if args.settings.show_config {
-        return super::show_config(&loaded.config);
+        return config::show(&loaded.config);
     }
     args.json.iter().try_for_each(|file| atomic::check_writable(file))?;
     let names = names(args)?;
