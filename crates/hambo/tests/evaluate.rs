@@ -9,13 +9,10 @@ use std::time::{Duration, Instant};
 
 use common::{LinearModel, LinearReward, exact_return, policy, reward};
 use hambo::AdversarySettings;
-use hambo::calibration::{Calibration, TemperatureKind};
-use hambo::dataset::{ColumnNames, DataIdentity};
-use hambo::dynamics::ensemble::EnsembleReport;
 use hambo::task::{InitialStates, StateBounds};
 use hambo::{
-    Constraint, Error, Evaluation, EvaluationSettings, Event, FitReport, LoggedSample, Model,
-    Observer, Persistence, Policy, Seed, Silent, StateLimits, Task, Variant, Warning,
+    Constraint, Error, Evaluation, EvaluationSettings, Event, Model, Observer, Policy, Seed,
+    Silent, StateLimits, Task, Variant, Warning,
 };
 use ndarray::{Array1, Array2, Axis, array};
 
@@ -31,35 +28,7 @@ fn task() -> Task {
 
 /// A perfectly calibrated linear model.
 fn model() -> Model {
-    let residuals = Array2::zeros((10, 2));
-    let calibration =
-        Calibration::of_residuals(residuals.view(), TemperatureKind::PerOutput).unwrap();
-    Model {
-        dynamics: Arc::new(LinearModel::three_members(0.2)),
-        calibration: Calibration {
-            temperatures: array![1.0, 1.0],
-            error_after: 0.0,
-            usual_epistemic_std: array![1e3, 1e3],
-            ..calibration
-        },
-        data_range: StateBounds::new(array![-1e3, -1e3], array![1e3, 1e3]).unwrap(),
-        reward_range: [-1e3, 1e3],
-        range_widening: 0.5,
-        data: DataIdentity {
-            rows: 0,
-            episodes: 0,
-            terminated_episodes: 0,
-            names: ColumnNames::numbered(2, 1),
-            fingerprint: String::new(),
-        },
-        persistence: Persistence::default(),
-        logged: LoggedSample::none(2, 1),
-        report: FitReport::Ensemble(EnsembleReport {
-            steps: 0,
-            best_step: 0,
-            held_out: Vec::new(),
-        }),
-    }
+    common::calibrated(LinearModel::three_members(0.2))
 }
 
 fn settings() -> EvaluationSettings {

@@ -8,43 +8,18 @@ use std::sync::Arc;
 use common::{LinearModel, LinearPolicy, LinearReward, constant_std, policy, reward};
 use hambo::AdversarySettings;
 use hambo::Transitions;
-use hambo::calibration::{Calibration, TemperatureKind};
-use hambo::dataset::{ColumnNames, DataIdentity};
-use hambo::dynamics::ensemble::EnsembleReport;
 use hambo::task::{InitialStates, StateBounds};
 use hambo::{
-    BoxError, Evaluation, EvaluationSettings, FitReport, Model, Policy, Seed, Silent, Task,
-    Termination, Variant, VariantResult,
+    BoxError, Evaluation, EvaluationSettings, Model, Policy, Seed, Silent, Task, Termination,
+    Variant, VariantResult,
 };
-use ndarray::{Array1, Array2, array};
+use ndarray::{Array1, array};
 
 const DIAGONAL: f32 = 0.9;
 
 fn model(dynamics: LinearModel) -> Model {
-    let residuals = Array2::zeros((10, 2));
-    let calibration =
-        Calibration::of_residuals(residuals.view(), TemperatureKind::PerOutput).unwrap();
-    Model {
-        dynamics: Arc::new(dynamics),
-        calibration: Calibration { temperatures: array![1.0, 1.0], ..calibration },
-        data_range: StateBounds::new(array![-2.0, 0.0], array![2.0, 10.0]).unwrap(),
-        reward_range: [-1e3, 1e3],
-        range_widening: 0.5,
-        data: DataIdentity {
-            rows: 0,
-            episodes: 0,
-            terminated_episodes: 0,
-            names: ColumnNames::numbered(2, 1),
-            fingerprint: String::new(),
-        },
-        persistence: hambo::Persistence::default(),
-        logged: hambo::LoggedSample::none(2, 1),
-        report: FitReport::Ensemble(EnsembleReport {
-            steps: 0,
-            best_step: 0,
-            held_out: Vec::new(),
-        }),
-    }
+    let data_range = StateBounds::new(array![-2.0, 0.0], array![2.0, 10.0]).unwrap();
+    Model { data_range, ..common::calibrated(dynamics) }
 }
 
 fn settings(variants: Vec<Variant>) -> EvaluationSettings {

@@ -7,14 +7,13 @@ use std::sync::Arc;
 
 use common::{LinearModel, LinearReward, exact_return, policy, reward};
 use hambo::Transitions;
-use hambo::calibration::{Calibration, TemperatureKind};
 use hambo::dataset::Episode;
-use hambo::dynamics::ensemble::{EnsembleReport, EnsembleSettings};
+use hambo::dynamics::ensemble::EnsembleSettings;
 use hambo::dynamics::{Members, Prediction};
-use hambo::task::{InitialStates, StateBounds, Termination};
+use hambo::task::{InitialStates, Termination};
 use hambo::{
-    BoxError, Dataset, Dynamics, Evaluation, EvaluationSettings, FitReport, LoggedSample, Model,
-    ModelSettings, Persistence, Policy, Result, Seed, Silent, Stream, Task, Variant, Warning,
+    BoxError, Dataset, Dynamics, Evaluation, EvaluationSettings, LoggedSample, Model,
+    ModelSettings, Policy, Result, Seed, Silent, Stream, Task, Variant, Warning,
 };
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, array, s};
 use rand::RngExt;
@@ -24,30 +23,10 @@ const HORIZON: usize = 8;
 
 /// A perfectly calibrated model of these dynamics, with these logs.
 fn model(dynamics: impl Dynamics, logs: &Dataset) -> Model {
-    let outputs = dynamics.outputs();
-    let residuals = Array2::zeros((10, outputs));
-    let calibration =
-        Calibration::of_residuals(residuals.view(), TemperatureKind::PerOutput).unwrap();
-    let widest = Array1::from_elem(dynamics.state_dim(), 1e3);
     Model {
-        dynamics: Arc::new(dynamics),
-        calibration: Calibration {
-            temperatures: Array1::ones(outputs),
-            error_after: 0.0,
-            usual_epistemic_std: Array1::from_elem(outputs, 1e3),
-            ..calibration
-        },
-        persistence: Persistence::default(),
-        data_range: StateBounds::new(-&widest, widest).unwrap(),
-        reward_range: [-1e3, 1e3],
-        range_widening: 0.5,
         data: logs.identity(),
         logged: LoggedSample::of(logs, &logs.all(), &mut Seed(0).stream("sample")),
-        report: FitReport::Ensemble(EnsembleReport {
-            steps: 0,
-            best_step: 0,
-            held_out: Vec::new(),
-        }),
+        ..common::calibrated(dynamics)
     }
 }
 

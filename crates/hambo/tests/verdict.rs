@@ -3,48 +3,16 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use common::{LinearModel, policy, reward};
-use hambo::calibration::{Calibration, TemperatureKind};
-use hambo::dataset::{ColumnNames, DataIdentity};
-use hambo::dynamics::ensemble::EnsembleReport;
 use hambo::{
-    ConstraintResult, Evaluation, EvaluationSettings, FitReport, InitialStates, LoggedSample,
-    Model, Persistence, Seed, Silent, StateBounds, Task, Variant, Verdict, Warning,
+    ConstraintResult, Evaluation, EvaluationSettings, InitialStates, Seed, Silent, Task, Variant,
+    Verdict, Warning,
 };
-use ndarray::{Array2, array};
+use ndarray::array;
 
 /// An evaluation by the worst member of a linear model, with these settings.
 fn evaluate(settings: EvaluationSettings) -> Evaluation {
-    let residuals = Array2::zeros((10, 2));
-    let calibration =
-        Calibration::of_residuals(residuals.view(), TemperatureKind::PerOutput).unwrap();
-    let model = Model {
-        dynamics: Arc::new(LinearModel::three_members(0.2)),
-        calibration: Calibration {
-            error_after: 0.0,
-            usual_epistemic_std: array![1e3, 1e3],
-            ..calibration
-        },
-        data_range: StateBounds::new(array![-1e3, -1e3], array![1e3, 1e3]).unwrap(),
-        reward_range: [-1e3, 1e3],
-        range_widening: 0.5,
-        data: DataIdentity {
-            rows: 0,
-            episodes: 0,
-            terminated_episodes: 0,
-            names: ColumnNames::numbered(2, 1),
-            fingerprint: String::new(),
-        },
-        persistence: Persistence::default(),
-        logged: LoggedSample::none(2, 1),
-        report: FitReport::Ensemble(EnsembleReport {
-            steps: 0,
-            best_step: 0,
-            held_out: Vec::new(),
-        }),
-    };
+    let model = common::calibrated(LinearModel::three_members(0.2));
     let task = Task::new(InitialStates::Fixed(array![[1.0, -2.0]]), reward(), 5);
     let settings = EvaluationSettings { variants: vec![Variant::DaInf], episodes: 50, ..settings };
     model.evaluate(&policy(), &task, &settings, Seed(0), &Silent).unwrap()

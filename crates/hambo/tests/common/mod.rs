@@ -4,8 +4,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use hambo::calibration::{Calibration, TemperatureKind};
+use hambo::dataset::{ColumnNames, DataIdentity};
+use hambo::dynamics::ensemble::EnsembleReport;
 use hambo::dynamics::{MemberPrediction, Members};
-use hambo::{BoxError, Dynamics, Policy, Prediction, Result, Reward, Transitions};
+use hambo::{
+    BoxError, Dynamics, FitReport, LoggedSample, Model, Persistence, Policy, Prediction, Result,
+    Reward, StateBounds, Transitions,
+};
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, array};
 
 /// Members that predict `s' = s A_k + a B + drift_k`, with constant aleatoric std.
@@ -139,5 +145,41 @@ pub(crate) fn constant_std(std: [f32; 2], noise_std: f32) -> LinearModel {
         matrices: vec![matrix.clone(), matrix],
         drifts: vec![array![std[0], std[1]], array![-std[0], -std[1]]],
         ..LinearModel::three_members(noise_std)
+    }
+}
+
+/// A perfectly calibrated model of these dynamics, of whose data nothing is known.
+pub(crate) fn calibrated(dynamics: impl Dynamics) -> Model {
+    let (states, actions, outputs) =
+        (dynamics.state_dim(), dynamics.action_dim(), dynamics.outputs());
+    let residuals = Array2::zeros((10, outputs));
+    let calibration = Calibration::of_residuals(residuals.view(), TemperatureKind::PerOutput)
+        .expect("finite residuals");
+    let widest = Array1::from_elem(states, 1e3);
+    Model {
+        dynamics: Arc::new(dynamics),
+        calibration: Calibration {
+            temperatures: Array1::ones(outputs),
+            error_after: 0.0,
+            usual_epistemic_std: Array1::from_elem(outputs, 1e3),
+            ..calibration
+        },
+        data_range: StateBounds::new(-&widest, widest).expect("a range"),
+        reward_range: [-1e3, 1e3],
+        range_widening: 0.5,
+        data: DataIdentity {
+            rows: 0,
+            episodes: 0,
+            terminated_episodes: 0,
+            names: ColumnNames::numbered(states, actions),
+            fingerprint: String::new(),
+        },
+        persistence: Persistence::default(),
+        logged: LoggedSample::none(states, actions),
+        report: FitReport::Ensemble(EnsembleReport {
+            steps: 0,
+            best_step: 0,
+            held_out: Vec::new(),
+        }),
     }
 }
