@@ -1,0 +1,226 @@
+"""What the rows say: how often the gate is wrong, how often it opens when it should, and one figure of both."""
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.stats import beta, t
+from systems import SYSTEMS
+from unit import KINDS
+
+CONSERVATIVE = ["ca", "da1", "dainf"]
+POWER_MARGIN = 0.2
+"""Share of the spread between policies by which a threshold lies below the truth, where power is counted."""
+ROUNDING = 1e-6
+COLOURS = {"close": "#1b7837", "further": "#2166ac", "tuned": "#762a83", "reckless": "#b2182b"}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    system: str
+    policy: str
+    seed: int
+    method: str
+    truth: float
+    truth_error: float
+    bound: float
+    abstains: bool
+    warnings: list[str]
+    variants: dict[str, tuple[float, float, int]]
+    members: list[float]
+    spread: float
+    """Between the best and the worst policy of the system: the unit of errors."""
+    fit_seconds: float
+    seconds: float
+
+    @property
+    def too_high(self) -> bool:
+        """By more than rounding."""
+        return self.bound > self.truth + ROUNDING * self.spread
+
+    @property
+    def wrong(self) -> bool:
+        """Certified at its own bound, which is above the truth."""
+        return self.too_high and not self.abstains
+
+    @property
+    def scaled(self) -> float:
+        """The bound's distance from the truth, in spreads."""
+        return (self.bound - self.truth) / self.spread
+
+    @property
+    def z(self) -> float:
+        return (self.truth - fmean(self.members)) / max(stdev(self.members), 1e-12)
+
+    def certified(self, margin: float) -> bool:
+        """At a threshold so many spreads below the truth."""
+        return not self.abstains and self.bound >= self.truth - margin * self.spread
+
+    def bound_at(self, delta: float) -> float:
+        """The same bound for another delta."""
+        limits = []
+        for name, (mean, error, independent) in self.variants.items():
+            if name in CONSERVATIVE:
+                # A system without noise and with one start has no error.
+                limits.append(mean - (t.ppf(1 - delta, independent - 1) * error if error else 0.0))
+        return min(limits)
+
+
+def read_evaluations(table: Path) -> list[Evaluation]:
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    truths: dict[str, dict[str, list[float]]] = {}
+    for row in rows:
+        truths.setdefault(row["system"], {}).setdefault(row["policy"], []).append(float(row["truth"]))
+    means = {system: [fmean(found) for found in kinds.values()] for system, kinds in truths.items()}
+    spreads = {system: max(found) - min(found) for system, found in means.items()}
+    return [
+        Evaluation(
+            system=row["system"],
+            policy=row["policy"],
+            seed=int(row["seed"]),
+            method=row["method"],
+            truth=float(row["truth"]),
+            truth_error=float(row["truth_error"]),
+            bound=float(row["bound"]),
+            abstains=row["verdict"] != "certified",
+            warnings=row["warnings"].split(),
+            variants=json.loads(row["variants"]),
+            members=json.loads(row["members"]),
+            spread=spreads[row["system"]],
+            fit_seconds=float(row["fit_seconds"]),
+            seconds=float(row["seconds"]),
+        )
+        for row in rows
+    ]
+
+
+def interval(count: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Clopper and Pearson's, for a share."""
+    tail = (1 - confidence) / 2
+    low = float(beta.ppf(tail, count, total - count + 1)) if count else 0.0
+    high = float(beta.ppf(1 - tail, count + 1, total - count)) if count < total else 1.0
+    return low, high
+
+
+def share(found: Iterable[bool]) -> str:
+    """So many of so many, the share, and its interval in per cent."""
+    flags = list(found)
+    if not flags:
+        return "none"
+    low, high = interval(sum(flags), len(flags))
+    return f"{sum(flags)}/{len(flags)} = {sum(flags) / len(flags):.0%} [{100 * low:.0f}, {100 * high:.0f}]"
+
+
+def quantiles(values: Iterable[float]) -> str:
+    """The median, and the range of the middle 80 %."""
+    low, middle, high = np.quantile(list(values), [0.1, 0.5, 0.9])
+    return f"{middle:+.2f} [{low:+.2f}, {high:+.2f}]"
+
+
+def line(name: str, found: list[Evaluation]) -> str:
+    close = [row for row in found if row.policy == "close"]
+    cells = [
+        name,
+        share(row.wrong for row in found),
+        share(row.too_high for row in found),
+        share(row.abstains for row in found),
+        share(row.certified(POWER_MARGIN) for row in close),
+        quantiles(row.scaled for row in found),
+        quantiles(row.z for row in found),
+        f"{fmean(row.seconds for row in found):.1f}",
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def table(title: str, groups: dict[str, list[Evaluation]]) -> list[str]:
+    head = [title, "wrong certificates", "bounds above the truth", "abstentions", "power, close policies"]
+    head += ["(bound - truth) / spread", "z", "seconds"]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    return lines + [line(name, found) for name, found in groups.items() if found]
+
+
+def where(evaluations: list[Evaluation], chosen: Callable[[Evaluation], bool]) -> list[Evaluation]:
+    return [row for row in evaluations if chosen(row)]
+
+
+def scoreboard(evaluations: list[Evaluation]) -> str:
+    methods = list(dict.fromkeys(row.method for row in evaluations))
+    seeds = sorted({row.seed for row in evaluations})
+    systems = [name for name in SYSTEMS if any(row.system == name for row in evaluations)]
+    units = len({(row.system, row.policy, row.seed) for row in evaluations})
+    lines = [
+        "# How often is the gate wrong?",
+        "",
+        f"{len(systems)} systems, {len(KINDS)} policies each, seeds {seeds[0]} to {seeds[-1]}: {units} units, each a",
+        "policy on a data set of its own. Made by `reproductions/zoo/run`.",
+        "",
+        "- **wrong certificates**: CERTIFIED at its own bound although that is above the true return; should",
+        "  be at most delta = 5 %.",
+        "- **abstentions**: INCONCLUSIVE at its own bound, because of a warning.",
+        f"- **power**: certified at the truth minus {POWER_MARGIN:.0%} of the spread between the system's best and",
+        "  worst policy.",
+        "- **z** = (truth - mean of the members) / their standard deviation: centred at 0 with spread 1 if",
+        "  members were draws of the truth. Of z and of the scaled bound: median [10 %, 90 %].",
+        "- Intervals are Clopper and Pearson's at 95 %, in per cent. The four policies of a data set share",
+        "  its model.",
+        "",
+    ]
+    for method in methods:
+        mine = where(evaluations, lambda row, method=method: row.method == method)
+        lines += [f"## {'The default' if method == 'default' else method}", ""]
+        kinds = {kind: where(mine, lambda row, kind=kind: row.policy == kind) for kind in KINDS}
+        lines += [*table("policies", {**kinds, "**all**": mine}), ""]
+        by_system = {name: where(mine, lambda row, name=name: row.system == name) for name in systems}
+        lines += [*table("system", by_system), ""]
+        counted = Counter(code for row in mine if row.abstains for code in row.warnings)
+        doubts = ", ".join(f"`{code}` {count}" for code, count in counted.most_common())
+        lines += [f"Warnings of the evaluations that abstain: {doubts or 'none'}.", ""]
+    return "\n".join(lines)
+
+
+def wrong_share(found: list[Evaluation], delta: float) -> float:
+    return fmean(not row.abstains and row.bound_at(delta) > row.truth + ROUNDING * row.spread for row in found)
+
+
+def figure(evaluations: list[Evaluation], path: Path) -> None:
+    """Left: wrong deployments against delta. Right: certified policies against the margin. A row per method."""
+    methods = list(dict.fromkeys(row.method for row in evaluations))
+    drawn, all_axes = plt.subplots(
+        len(methods), 2, figsize=(9, 3.6 * len(methods)), squeeze=False, layout="constrained", sharex="col"
+    )
+    deltas, margins = np.geomspace(0.005, 0.5, 25), np.linspace(0, 1, 41)
+    for (left, right), method in zip(all_axes, methods, strict=True):
+        for kind in KINDS:
+            found = where(evaluations, lambda row, kind=kind, method=method: (row.policy, row.method) == (kind, method))
+            style = {"color": COLOURS[kind], "label": kind, "lw": 2}
+            left.plot(deltas, [100 * wrong_share(found, delta) for delta in deltas], **style)
+            shares = [100 * fmean(row.certified(margin) for row in found) for margin in margins]
+            right.plot(100 * margins, shares, **style)
+        left.plot(deltas, 100 * deltas, color="black", lw=1, ls="--", label="promised")
+        named = "default" if method == "default" else f"{method} alone"
+        left.set(title=f"Wrongly certified, {named}", ylabel="% of policies", xscale="log", ylim=(0, None))
+        right.set(title=f"Certified, {named}", ylabel="% of policies", ylim=(0, 100))
+        left.legend(frameon=False, fontsize=8)
+    all_axes[-1][0].set_xlabel("delta, the share that may be wrong")
+    all_axes[-1][0].set_xticks([0.005, 0.01, 0.05, 0.1, 0.2, 0.5], ["0.5 %", "1 %", "5 %", "10 %", "20 %", "50 %"])
+    all_axes[-1][1].set_xlabel("threshold below the truth, % of the spread between policies")
+    drawn.savefig(path)
+    plt.close(drawn)
+
+
+def write_scoreboard(out: Path) -> None:
+    evaluations = read_evaluations(out / "evaluations.csv")
+    text = scoreboard(evaluations)
+    (out / "scoreboard.md").write_text(text, encoding="utf-8")
+    figure(evaluations, out / "rates.svg")
+    print(text)

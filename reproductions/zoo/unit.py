@@ -1,0 +1,110 @@
+"""The unit of the zoo: one data set of one system, the model fitted on it, and four policies evaluated by it."""
+
+import json
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tomllib
+from system import Logs, Parameters, System, make_logs, policy, true_return
+from systems import SYSTEMS
+from truths import recorded_truths
+from tuned import tuned
+
+import hambo
+
+SETTINGS = Path(__file__).parent / "settings.toml"
+KINDS = ["close", "further", "tuned", "reckless"]
+# Settings of how a result is found, not of what it says.
+COLUMNS = [
+    *("system", "policy", "seed", "method", "truth", "truth_error", "bound", "verdict", "warnings"),
+    *("deciding", "variants", "members", "neutral", "second_opinion", "outside_data", "converged", "rounds"),
+    *("logged_return", "rows", "parameters", "fit_seconds", "seconds"),
+]
+
+Row = dict[str, Any]
+
+
+def read_settings() -> dict[str, Any]:
+    with SETTINGS.open("rb") as file:
+        return tomllib.load(file)
+
+
+def run_unit(name: str, seed: int, kinds: list[str], settings: dict[str, Any]) -> list[Row]:
+    """One row per policy and method."""
+    # Doubts are in the rows.
+    logging.getLogger("hambo").setLevel(logging.ERROR)
+    system = SYSTEMS[name]
+    begun = time.monotonic()
+    logs = make_logs(system, seed)
+    ensemble = hambo.Ensemble(learn_reward=system.learns_reward, **settings["ensemble"])
+    model = hambo.fit(logs.dataset(system), ensemble, seed=seed, progress=False)
+    fitted = time.monotonic() - begun
+    rows = []
+    for kind in kinds:
+        if kind == "tuned":
+            parameters = tuned(system, model, logs, seed, settings["tuned"])
+            truth = true_return(system, parameters)
+        else:
+            parameters = getattr(system, kind)
+            truth = recorded_truths()[name, kind]
+        for method, changes in settings["methods"].items():
+            row = evaluate(system, model, parameters, seed, settings, changes)
+            unit = {"system": name, "policy": kind, "seed": seed, "method": method}
+            unit |= {"truth": truth[0], "truth_error": truth[1]}
+            unit |= {"parameters": json.dumps(parameters), "fit_seconds": round(fitted, 2)}
+            rows.append(unit | row | about(logs))
+    return rows
+
+
+def about(logs: Logs) -> Row:
+    return {"logged_return": float(logs.returns().mean()), "rows": len(logs.rewards)}
+
+
+def evaluate(
+    system: System,
+    model: hambo.Model,
+    parameters: Parameters,
+    seed: int,
+    settings: dict[str, Any],
+    changes: dict[str, Any],
+) -> Row:
+    """What hambo says of a policy, from what the operator would tell it."""
+    begun = time.monotonic()
+    found = hambo.evaluate(
+        model,
+        policy(system, parameters),
+        horizon=system.horizon,
+        reward=None if system.learns_reward else system.reward,
+        termination=system.ended if system.ends else None,
+        adversary=hambo.Adversary(**settings["adversary"]),
+        seed=seed,
+        progress=False,
+        **settings["evaluation"],
+        **changes,
+    )
+    assert found.lower_bound is not None
+    variants = found.to_dict()["variants"]
+    by_name = {variant["variant"]: variant for variant in variants}
+    trained = [variant for variant in variants if variant["converged"] is not None]
+    return {
+        "bound": found.lower_bound,
+        "verdict": found.verdict(found.lower_bound),
+        "warnings": " ".join(sorted({warning.code for warning in found.warnings})),
+        "deciding": found.deciding,
+        "variants": json.dumps(
+            {
+                name: [v["estimate"][part] for part in ("mean", "std_error", "independent")]
+                for name, v in by_name.items()
+            }
+        ),
+        "members": json.dumps([member["mean"] for member in by_name["dainf"]["members"]]),
+        "neutral": by_name["ds"]["estimate"]["mean"],
+        "second_opinion": None if found.second_opinion is None else found.second_opinion.mean,
+        "outside_data": float(np.max([variant["outside_data"] for variant in variants])),
+        "converged": all(variant["converged"] for variant in trained),
+        "rounds": sum(len(variant["rounds"]) for variant in trained),
+        "seconds": round(time.monotonic() - begun, 2),
+    }
