@@ -61,6 +61,10 @@ study-point-safety figure="point_safety.svg":
 study-gp-convergence *arguments:
     cargo run --quiet -p hambo-studies --bin gp_convergence -- {{arguments}}
 
+# How often the gate is wrong, on small systems with known truth; an hour for everything, minutes with `--quick`. Needs hambo, scipy, matplotlib and icu-sepsis.
+zoo *arguments:
+    reproductions/zoo/run {{arguments}}
+
 # Fuzzes every reader and loader of hambo-io for some seconds each; needs `cargo install cargo-fuzz`.
 fuzz seconds="600":
     bash crates/hambo-io/fuzz/run {{seconds}}

@@ -10,6 +10,11 @@ import numpy as np
 import onnxruntime
 
 POLICIES = Path(__file__).parent / "policies"
+OFFLINE = ["bc", "td3_bc", "sac_in_model"]
+"""Policies that were learned from the logs alone, see `offline.py`."""
+
+Checkpoint = int | str
+"""A policy by its training steps, or one of `OFFLINE`."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,9 @@ class Environment:
     behaviours: dict[str, list[int]]
     """Checkpoints that make the data, per kind of data set; equal shares of it."""
     horizons: list[int]
+    unit_rows: int
+    """Transitions behind the models that judge every policy, see `units.py`."""
+    unit_horizon: int
     reward: str | None = None
     """As for `hambo.evaluate`; learned from the data without one."""
     termination: str | None = None
@@ -41,7 +49,18 @@ class Environment:
     def time_limit(self) -> int:
         return int(gymnasium.spec(self.name).max_episode_steps or 1_000)
 
-    def policy(self, checkpoint: int) -> Path:
+    def policies(self) -> list[Checkpoint]:
+        """All committed ones."""
+        names = [path.stem for path in (POLICIES / self.name).glob("*.onnx") if "stochastic" not in path.stem]
+        return sorted(int(name) for name in names if name.isdigit()) + [name for name in OFFLINE if name in names]
+
+    def fell(self, state: np.ndarray) -> bool:
+        """Whether an episode ends there, as `termination` says of the next state."""
+        if self.name != "Hopper-v5":
+            return False
+        return bool(state[0] <= 0.7 or abs(state[1]) >= 0.2 or (np.abs(state[2:]) >= 100).any())
+
+    def policy(self, checkpoint: Checkpoint) -> Path:
         return POLICIES / self.name / f"{checkpoint}.onnx"
 
     def initial_states(self, count: int, seed: int) -> np.ndarray:
@@ -62,6 +81,8 @@ ENVIRONMENTS = {
         evaluated=20_000,
         behaviours={"mixed": [2_000, 3_000]},
         horizons=[100, 200, 400],
+        unit_rows=10_000,
+        unit_horizon=200,
         reward="pendulum",
         state_bounds="pendulum",
         truth_episodes=10_000,
@@ -77,6 +98,8 @@ ENVIRONMENTS = {
         evaluated=200_000,
         behaviours={"mixed": [40_000, 60_000, 80_000]},
         horizons=[100, 200, 400],
+        unit_rows=100_000,
+        unit_horizon=200,
         termination=HOPPER_FELL,
         steps_for_many=12_000,
         authors={
@@ -91,6 +114,8 @@ ENVIRONMENTS = {
         evaluated=200_000,
         behaviours={"single": [120_000], "mixed": [60_000, 80_000, 120_000]},
         horizons=[100, 150],
+        unit_rows=100_000,
+        unit_horizon=100,
         prior_temperature=1e-2,
         steps_for_many=12_000,
         authors={
@@ -104,7 +129,7 @@ ENVIRONMENTS = {
 class Actor:
     """A committed policy, for batches of observations."""
 
-    def __init__(self, environment: Environment, checkpoint: int, *, stochastic: bool = False) -> None:
+    def __init__(self, environment: Environment, checkpoint: Checkpoint, *, stochastic: bool = False) -> None:
         path = environment.policy(checkpoint)
         if stochastic:
             path = path.with_stem(f"{checkpoint}_stochastic")

@@ -1,20 +1,22 @@
 """True returns of the committed policies, at every horizon: `policies/returns.csv`.
 
-python reproductions/returns.py [ENVIRONMENT ...]
+    python reproductions/returns.py [ENVIRONMENT ...]
+
+Those that are missing, and all of the environments that are named.
 """
 
 import csv
 import sys
 
 import numpy as np
-from environments import ENVIRONMENTS, POLICIES, Actor, Environment, lockstep
+from environments import ENVIRONMENTS, POLICIES, Actor, Checkpoint, Environment, lockstep
 
 TABLE = POLICIES / "returns.csv"
 COLUMNS = ["environment", "checkpoint", "horizon", "episodes", "mean", "std_error"]
 SEED = 12_345
 
 
-def true_returns(environment: Environment, checkpoint: int) -> list[dict[str, str]]:
+def true_returns(environment: Environment, checkpoint: Checkpoint) -> list[dict[str, str]]:
     """One row per horizon, all from the same episodes."""
     episodes, longest = environment.truth_episodes, max(environment.horizons)
     rewards = np.zeros((episodes, longest))
@@ -39,11 +41,11 @@ def true_returns(environment: Environment, checkpoint: int) -> list[dict[str, st
     return rows
 
 
-def recorded() -> dict[tuple[str, int, int], tuple[float, float]]:
+def recorded() -> dict[tuple[str, Checkpoint, int], tuple[float, float]]:
     """Mean and standard error by environment, checkpoint and horizon."""
     with TABLE.open(encoding="utf-8", newline="") as file:
         return {
-            (row["environment"], int(row["checkpoint"]), int(row["horizon"])): (
+            (row["environment"], checkpoint_of(row), int(row["horizon"])): (
                 float(row["mean"]),
                 float(row["std_error"]),
             )
@@ -51,25 +53,26 @@ def recorded() -> dict[tuple[str, int, int], tuple[float, float]]:
         }
 
 
+def checkpoint_of(row: dict[str, str]) -> Checkpoint:
+    name = row["checkpoint"]
+    return int(name) if name.isdigit() else name
+
+
 def main() -> None:
-    names = sys.argv[1:] or list(ENVIRONMENTS)
-    kept = []
+    again = {ENVIRONMENTS[name].name for name in sys.argv[1:]}
+    kept: list[dict[str, str]] = []
     if TABLE.exists():
         with TABLE.open(encoding="utf-8", newline="") as file:
-            redone = {ENVIRONMENTS[name].name for name in names}
-            kept = [row for row in csv.DictReader(file) if row["environment"] not in redone]
-    for name in names:
-        environment = ENVIRONMENTS[name]
-        folder = POLICIES / environment.name
-        for checkpoint in sorted(int(path.stem) for path in folder.glob("*.onnx") if path.stem.isdigit()):
+            kept = [row for row in csv.DictReader(file) if row["environment"] not in again]
+    known = {(row["environment"], checkpoint_of(row)) for row in kept}
+    for environment in ENVIRONMENTS.values():
+        for checkpoint in environment.policies():
+            if (environment.name, checkpoint) in known:
+                continue
             rows = true_returns(environment, checkpoint)
             kept += rows
-            print(
-                name,
-                checkpoint,
-                *(f"T={row['horizon']}: {row['mean']} ± {row['std_error']}" for row in rows),
-                flush=True,
-            )
+            found = (f"T={row['horizon']}: {row['mean']} ± {row['std_error']}" for row in rows)
+            print(environment.name, checkpoint, *found, flush=True)
     with TABLE.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()

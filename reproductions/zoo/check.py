@@ -1,12 +1,9 @@
-"""Do the systems that others have defined behave as they do there? Step by step, over random actions.
+"""Do the systems that others have defined behave as they do there? Step by step, under their own policies.
 
     python reproductions/zoo/check.py
 
 Needs gymnasium and icu-sepsis. States agree to 1e-5, because some of these environments compute in single precision.
 """
-
-from collections.abc import Callable
-from typing import Any
 
 import gymnasium
 import numpy as np
@@ -17,32 +14,33 @@ from systems.icu_sepsis import IcuSepsis
 
 from hambo.tasks import simulate
 
-STEPS = 3_000
+EPISODES = 60
 TOLERANCE = 1e-5
 
 
-def against_gymnasium(system: System, environment: str, action: Callable[[Any, np.ndarray], Any]) -> float:
-    """The largest difference of next states and rewards; ends must be the same."""
+def against_gymnasium(system: System, environment: str) -> tuple[float, int]:
+    """The largest difference of next states and rewards, and how many episodes ended; ends must be the same."""
     env = gymnasium.make(environment).unwrapped
     rng = np.random.default_rng(0)
-    seen, _ = env.reset(seed=0)
-    largest = 0.0
-    for step in range(STEPS):
-        # What the environment is in, where it shows less than it knows.
-        inside = np.array(seen, dtype=float)
-        chosen = np.eye(len(system.actions))[rng.integers(len(system.actions))]
-        if isinstance(env.action_space, gymnasium.spaces.Box):
-            chosen = rng.uniform(env.action_space.low, env.action_space.high)
-        seen, reward, ended, _, _ = env.step(action(env, chosen))
-        states, actions = inside[np.newaxis], chosen[np.newaxis].astype(float)
-        following = system.step(rng, states, actions)
-        assert bool(system.ended(states, actions, following)[0]) == bool(ended), (environment, step)
-        largest = max(largest, float(np.abs(following[0] - seen).max()))
-        if environment != "CartPole-v1":  # which here has a wall that costs
-            largest = max(largest, abs(float(system.reward(states, actions, following)[0]) - float(reward)))
-        if ended or step % 200 == 199:
-            seen, _ = env.reset()
-    return largest
+    policies = [*system.logged.values(), system.close, system.further, system.reckless]
+    largest, ends = 0.0, 0
+    for episode in range(EPISODES):
+        parameters = policies[episode % len(policies)]
+        seen, _ = env.reset(seed=episode)
+        for _ in range(system.horizon):
+            states = np.array(seen, dtype=float)[np.newaxis]
+            actions = system.explore(rng, system.act(parameters, states))
+            discrete = isinstance(env.action_space, gymnasium.spaces.Discrete)
+            seen, reward, ended, _, _ = env.step(int(actions.argmax()) if discrete else actions[0].astype(np.float32))
+            following = system.step(rng, states, actions)
+            assert bool(system.ended(states, actions, following)[0]) == bool(ended), (environment, episode)
+            largest = max(largest, float(np.abs(following[0] - seen).max()))
+            if environment != "CartPole-v1":  # which pays otherwise here
+                largest = max(largest, abs(float(system.reward(states, actions, following)[0]) - float(reward)))
+            if ended:
+                ends += 1
+                break
+    return largest, ends
 
 
 def frozen_lake() -> float:
@@ -91,16 +89,14 @@ def icu_sepsis(episodes: int = 4_000) -> float:
 
 
 def main() -> None:
-    number = lambda env, chosen: int(np.argmax(chosen))  # noqa: E731
-    as_is = lambda env, chosen: chosen.astype(np.float32)  # noqa: E731
-    for name, environment, action in [
-        ("cartpole", "CartPole-v1", number),
-        ("acrobot", "Acrobot-v1", number),
-        ("mountain_car", "MountainCarContinuous-v0", as_is),
-        ("pendulum", "Pendulum-v1", as_is),
+    for name, environment in [
+        ("cartpole", "CartPole-v1"),
+        ("acrobot", "Acrobot-v1"),
+        ("mountain_car", "MountainCarContinuous-v0"),
+        ("pendulum", "Pendulum-v1"),
     ]:
-        difference = against_gymnasium(SYSTEMS[name], environment, action)
-        print(f"{name}: {STEPS} steps, at most {difference:.1e} from {environment}")
+        difference, ends = against_gymnasium(SYSTEMS[name], environment)
+        print(f"{name}: {EPISODES} episodes, {ends} ended early, at most {difference:.1e} from {environment}")
         assert difference < TOLERANCE
     print(f"frozen_lake: probabilities at most {frozen_lake():.1e} from FrozenLake-v1")
     assert frozen_lake() < 1e-12

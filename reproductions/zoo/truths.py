@@ -11,11 +11,21 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from system import TRUTH_EPISODES, TRUTH_SEEDS, System, simulated_return, true_return
+from system import TRUTH_EPISODES, TRUTH_SEEDS, Parameters, System, simulated_return, true_return
 from systems import SYSTEMS
 
 TABLE = Path(__file__).parent / "results" / "truths.csv"
-COLUMNS = ["system", "policy", "truth", "std_error", "how", "checked_by", "check_std_error", "standard_errors_apart"]
+COLUMNS = [
+    "system",
+    "policy",
+    "parameters",
+    "truth",
+    "std_error",
+    "how",
+    "checked_by",
+    "check_std_error",
+    "standard_errors_apart",
+]
 FIXED = ["close", "further", "reckless"]
 
 
@@ -29,17 +39,24 @@ def found_twice(system: System, kind: str) -> dict[str, str]:
     apart = 0.0 if abs(truth - check) < 1e-9 * max(1.0, abs(truth)) else abs(truth - check) / combined
     how = "exact" if exact else f"{TRUTH_EPISODES} episodes"
     numbers = [f"{truth:.6g}", f"{error:.3g}", how, f"{check:.6g}", f"{check_error:.3g}", f"{apart:.2f}"]
-    return dict(zip(COLUMNS, [system.name, kind, *numbers], strict=True))
+    return dict(zip(COLUMNS, [system.name, kind, written(parameters), *numbers], strict=True))
+
+
+def written(parameters: Parameters) -> str:
+    return " ".join(f"{value:g}" for value in parameters)
 
 
 @cache
 def recorded_truths() -> dict[tuple[str, str], tuple[float, float]]:
     """Truth and standard error by system and kind of policy."""
+    truths = {}
     with TABLE.open(encoding="utf-8", newline="") as file:
-        return {
-            (row["system"], row["policy"]): (float(row["truth"]), float(row["std_error"]))
-            for row in csv.DictReader(file)
-        }
+        for row in csv.DictReader(file):
+            name, kind = row["system"], row["policy"]
+            if row["parameters"] != written(getattr(SYSTEMS[name], kind)):
+                raise ValueError(f"{name}, {kind}: the policy changed since its truth was found; run truths.py {name}")
+            truths[name, kind] = float(row["truth"]), float(row["std_error"])
+    return truths
 
 
 def main() -> None:

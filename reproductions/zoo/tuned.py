@@ -12,13 +12,21 @@ def tuned(system: System, model: hambo.Model, logs: Logs, seed: int, settings: d
     low, high = np.array(system.search)
     centre, spread = (low + high) / 2, (high - low) / 2
     first = model.initial_states[rng.integers(len(model.initial_states), size=settings["starts"])]
+
+    def best_of(candidates: np.ndarray, count: int) -> np.ndarray:
+        """The best last."""
+        returns = predicted_returns(system, model, logs, candidates, first, rng)
+        return candidates[np.argsort(returns)[-count:]]
+
+    finalists = []
     for _ in range(settings["rounds"]):
         drawn = rng.normal(centre, spread, (settings["candidates"], len(centre)))
-        candidates = np.clip(drawn, low, high)
-        returns = predicted_returns(system, model, logs, candidates, first, rng)
-        best = candidates[np.argsort(returns)[-settings["kept"] :]]
+        best = best_of(np.clip(drawn, low, high), settings["kept"])
         centre, spread = best.mean(axis=0), best.std(axis=0)
-    return tuple(float(value) for value in centre)
+        finalists.append(best)
+    # Judged again with other noise, so that luck counts less. The centre itself may be worse than all of them.
+    [winner] = best_of(np.concatenate(finalists), 1)
+    return tuple(float(value) for value in winner)
 
 
 def predicted_returns(

@@ -1,5 +1,6 @@
 """The unit of the zoo: one data set of one system, the model fitted on it, and four policies evaluated by it."""
 
+import hashlib
 import json
 import logging
 import time
@@ -10,6 +11,7 @@ import numpy as np
 import tomllib
 from system import Logs, Parameters, System, make_logs, policy, true_return
 from systems import SYSTEMS
+from tidy import Row
 from truths import recorded_truths
 from tuned import tuned
 
@@ -17,19 +19,23 @@ import hambo
 
 SETTINGS = Path(__file__).parent / "settings.toml"
 KINDS = ["close", "further", "tuned", "reckless"]
-# Settings of how a result is found, not of what it says.
 COLUMNS = [
-    *("system", "policy", "seed", "method", "truth", "truth_error", "bound", "verdict", "warnings"),
+    *("system", "policy", "seed", "method", "truth", "truth_error", "bound", "verdict", "reasons", "warnings"),
     *("deciding", "variants", "members", "neutral", "second_opinion", "outside_data", "converged", "rounds"),
-    *("logged_return", "rows", "parameters", "fit_seconds", "seconds"),
+    *("logged_return", "rows", "parameters", "settings", "fit_seconds", "seconds"),
 ]
-
-Row = dict[str, Any]
 
 
 def read_settings() -> dict[str, Any]:
     with SETTINGS.open("rb") as file:
         return tomllib.load(file)
+
+
+def digest(settings: dict[str, Any]) -> str:
+    """What a row was made with: all settings except the seeds, and hambo's version."""
+    made_with = {name: part for name, part in settings.items() if name != "seeds"}
+    text = json.dumps([made_with, hambo.__version__], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def run_unit(name: str, seed: int, kinds: list[str], settings: dict[str, Any]) -> list[Row]:
@@ -55,6 +61,7 @@ def run_unit(name: str, seed: int, kinds: list[str], settings: dict[str, Any]) -
             unit = {"system": name, "policy": kind, "seed": seed, "method": method}
             unit |= {"truth": truth[0], "truth_error": truth[1]}
             unit |= {"parameters": json.dumps(parameters), "fit_seconds": round(fitted, 2)}
+            unit |= {"settings": digest(settings)}
             rows.append(unit | row | about(logs))
     return rows
 
@@ -86,13 +93,15 @@ def evaluate(
         **changes,
     )
     assert found.lower_bound is not None
-    variants = found.to_dict()["variants"]
+    document = found.to_dict()
+    variants = document["variants"]
     by_name = {variant["variant"]: variant for variant in variants}
     trained = [variant for variant in variants if variant["converged"] is not None]
     return {
         "bound": found.lower_bound,
         "verdict": found.verdict(found.lower_bound),
         "warnings": " ".join(sorted({warning.code for warning in found.warnings})),
+        "reasons": " ".join(sorted({warning["code"] for warning in document["warnings"] if warning["disqualifies"]})),
         "deciding": found.deciding,
         "variants": json.dumps(
             {

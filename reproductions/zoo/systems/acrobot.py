@@ -29,7 +29,7 @@ class Acrobot(System):
         torque = np.argmax(actions, axis=1) - 1.0
         angles = (np.arctan2(states[:, 1], states[:, 0]), np.arctan2(states[:, 3], states[:, 2]))
         now = column(*angles, states[:, 4], states[:, 5])
-        # Runge and Kutta's step of fourth order, as there.
+        # Gymnasium's Runge-Kutta step of fourth order.
         first = derivative(now, torque)
         second = derivative(now + SECONDS / 2 * first, torque)
         third = derivative(now + SECONDS / 2 * second, torque)

@@ -8,14 +8,13 @@ TARGET, LOW, MOST = 110.0, 65.0, 6.0
 
 class Glucose(System):
     name = "glucose"
-    difficulty = "delay: doses on their way are not logged"
+    difficulty = "delay: doses on their way are hidden"
     horizon = 48
-    learns_reward = True
-    states = ["glucose", "before"]
+    states = ["glucose", "before", "food"]
     actions = ["insulin"]
     # Units without need, per 100 mg/dl above the target, per 100 mg/dl of rise.
-    logged = {"careful": (0.8, 0.8, 0.0), "usual": (1.0, 1.2, 1.0), "steady": (1.2, 0.6, 0.5)}
-    close = (1.0, 1.0, 0.5)
+    logged = {"careful": (1.0, 1.0, 0.0), "usual": (1.2, 2.0, 1.0), "steady": (1.6, 1.0, 0.5)}
+    close = (1.2, 1.4, 0.5)
     further = (1.0, 2.5, 3.0)
     reckless = (2.0, 5.0, 0.0)
     search = ((0.0, 0.0, -2.0), (3.0, 6.0, 6.0))
@@ -23,10 +22,10 @@ class Glucose(System):
     def starts(self, rng: Rng, count: int) -> Array:
         glucose = rng.normal(140, 25, count)
         waiting = np.full(count, 1.0)
-        return column(glucose, glucose, waiting, waiting, waiting, np.zeros(count))
+        return column(glucose, glucose, np.zeros(count), waiting, waiting, waiting)
 
     def step(self, rng: Rng, states: Array, actions: Array) -> Array:
-        glucose, _, first, second, working, food = states.T
+        glucose, _, food, first, second, working = states.T
         dose = np.clip(actions[:, 0], 0, MOST)
         meal = np.where(rng.random(len(states)) < 0.08, rng.uniform(40, 100, len(states)), 0.0)
         change = 0.25 * food + 0.04 * (TARGET - glucose) + 8.0 - 8.0 * working + rng.normal(0, 2.0, len(states))
@@ -35,10 +34,10 @@ class Glucose(System):
         return column(
             following,
             glucose,
+            0.75 * food + meal,
             0.6 * first + 0.4 * dose,
             0.6 * second + 0.4 * first,
             0.6 * working + 0.4 * second,
-            0.75 * food + meal,
         )
 
     def reward(self, states: Array, actions: Array, next_states: Array) -> Array:
@@ -47,7 +46,7 @@ class Glucose(System):
 
     def act(self, parameters: Parameters, states: Array) -> Array:
         always, above, rising = parameters
-        glucose, before = states.T
+        glucose, before, _ = states.T
         return np.clip(column(always + above * (glucose - TARGET) / 100 + rising * (glucose - before) / 100), 0, MOST)
 
     def explore(self, rng: Rng, actions: Array) -> Array:

@@ -10,6 +10,7 @@ class HeatedRoom(System):
     name = "heated_room"
     difficulty = "a hidden state: the wall"
     horizon = 48
+    learns_reward = True
     states = ["room", "outdoors", "hour_sine", "hour_cosine"]
     actions = ["heater"]
     # The heater's gain, the temperatures wanted by day and by night.

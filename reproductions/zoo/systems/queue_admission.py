@@ -1,4 +1,4 @@
-"""A queue with a door: every customer let in pays, every one who waits costs, and a full hall is closed."""
+"""A queue with a door: letting customers in pays, each one who waits costs, and a full hall costs much."""
 
 import numpy as np
 from system import Array, Parameters, Rng, System, column, jittered

@@ -8,7 +8,7 @@ BROKEN, REPAIR = 3.0, 40.0
 
 class RareFailure(System):
     name = "rare_failure"
-    difficulty = "the logs hold one failure or two, or none"
+    difficulty = "about one failure in 2,000 logged steps"
     horizon = 40
     ends = True
     states = ["load", "vibration"]

@@ -8,13 +8,13 @@ SECONDS, RATE, HEAT, COOLING = 0.1, 0.08, 7.0, 0.5
 
 class Reactor(System):
     name = "reactor"
-    difficulty = "a long horizon, but stable"
+    difficulty = "a long horizon, stable until it ignites"
     horizon = 150
     states = ["conversion", "temperature"]
     actions = ["coolant"]
     episodes = 12
     # The coolant's temperature at the target, gain, the target.
-    logged = {"cool": (0.0, 0.5, 1.5), "warm": (0.5, 0.5, 2.0), "even": (0.2, 0.2, 1.8)}
+    logged = {"cool": (0.0, 0.5, 1.5), "warm": (0.9, 0.5, 2.2), "even": (0.2, 0.2, 1.8)}
     close = (0.3, 0.4, 1.8)
     further = (0.5, 1.0, 2.6)
     reckless = (2.0, -0.3, 2.0)
@@ -35,7 +35,7 @@ class Reactor(System):
 
     def reward(self, states: Array, actions: Array, next_states: Array) -> Array:
         conversion, temperature = next_states.T
-        return conversion - 3.0 * np.maximum(temperature - 3.0, 0.0) ** 2
+        return conversion - 0.5 * np.maximum(temperature - 1.8, 0.0) ** 2
 
     def act(self, parameters: Parameters, states: Array) -> Array:
         usual, gain, target = parameters
