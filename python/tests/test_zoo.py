@@ -9,9 +9,12 @@ import pytest
 
 ZOO = Path(__file__).parents[2] / "reproductions" / "zoo"
 DELTA = 0.05
-SYSTEMS = ["point_safety", "bouncing_ball", "mountain_car"]
+SYSTEMS = ["point_safety", "battery", "reactor"]
 # Of the seeds that are kept for tuning.
 SEEDS = range(4)
+
+
+pytest.importorskip("tomllib")
 
 
 @pytest.fixture
@@ -42,5 +45,5 @@ def test_wrong_certificates_are_no_more_frequent_than_promised(unit: Any) -> Non
     certified = [row for row in rows if row["verdict"] == "certified"]
     wrong = [row for row in certified if row["bound"] > row["truth"]]
     # A gate that never opens is never wrong, and would prove nothing here.
-    assert len(certified) >= len(rows) // 4
-    assert chance_of(len(wrong), len(rows)) > 1e-3, wrong
+    assert len(certified) >= len(rows) // 3
+    assert chance_of(len(wrong), len(certified)) > 1e-3, wrong

@@ -205,6 +205,9 @@ def scoreboard(evaluations: list[Evaluation]) -> str:
         lines += [*table("policies", {**kinds, "**all**": mine}), ""]
         by_system = {name: where(mine, lambda row, name=name: row.system == name) for name in systems}
         lines += [*table("system", by_system), ""]
+        data_sets = {(row.system, row.seed) for row in mine}
+        wrong = {(row.system, row.seed) for row in mine if row.wrong}
+        lines += [f"Data sets with a wrong certificate: {share(data_set in wrong for data_set in data_sets)}.", ""]
         counted = Counter(code for row in mine for code in row.reasons)
         reasons = ", ".join(f"`{code}` {count}" for code, count in counted.most_common())
         lines += [f"Why evaluations abstain (several reasons are possible): {reasons or 'none does'}.", ""]
