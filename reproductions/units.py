@@ -2,9 +2,8 @@
 
     python reproductions/units.py --out OUT [--only hopper] [--seeds 0 1]
 
-One policy per environment says nothing about how often a bound is wrong. A run that was stopped goes on where it was,
-and uses the models that `run` left in OUT. It leaves `units.csv` and `units.md` in OUT. DAinf alone: the adversaries of
-CA and DA1 would take a day.
+One policy per environment says nothing about how often a bound is wrong. Goes on from `results/units.csv`, uses the
+models that `run` left in OUT, and keeps its own there. DAinf alone: the adversaries of CA and DA1 would take a day.
 """
 
 import argparse
@@ -31,7 +30,12 @@ COLUMNS = [
 
 
 def made_no_data(environment: Environment) -> list[Checkpoint]:
-    return [policy for policy in environment.policies() if policy not in environment.behaviours["mixed"]]
+    """Policies to judge: those that made no data and whose true return is recorded."""
+    others = [policy for policy in environment.policies() if policy not in environment.behaviours["mixed"]]
+    known = [policy for policy in others if (environment.name, policy, environment.unit_horizon) in recorded()]
+    for policy in set(others) - set(known):
+        print(f"{environment.name}, {policy}: left out, its true return is not recorded; run returns.py")
+    return known
 
 
 def setting_of(name: str, seed: int) -> Setting:
@@ -104,8 +108,9 @@ def report(rows: list[Row]) -> str:
             policies, wrong_policies = policies + 1, wrong_policies + (wrong > 0)
     lines += [
         "",
-        f"{policies} policies, {len(rows)} evaluations: {above_all} bounds above the truth, {wrong_all} of them",
-        f"certified; {wrong_policies} policies have a wrong certificate on at least one data set.",
+        f"{policies} policies, {len(rows)} evaluations. Bounds above the truth: {above_all}; of these",
+        f"certified: {wrong_all}.",
+        f"Policies with a wrong certificate on at least one data set: {wrong_policies}.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -121,12 +126,13 @@ def ranged(values: list[float]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path("reproductions-out"))
+    parser.add_argument("--out", type=Path, default=Path("reproductions-out"), help="keeps the models, as for `run`")
+    parser.add_argument("--results", type=Path, default=Path(__file__).parent / "results")
     parser.add_argument("--only", nargs="*", choices=ENVIRONMENTS, default=list(ENVIRONMENTS))
     parser.add_argument("--seeds", nargs="*", type=int, default=range(5))
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
-    models, table = arguments.out / "full" / "models", arguments.out / "units.csv"
+    models, table = arguments.out / "full" / "models", arguments.results / "units.csv"
     models.mkdir(parents=True, exist_ok=True)
     rows = read_rows(table)
     done = {(row["environment"], row["policy"], int(row["seed"])) for row in rows}
@@ -143,7 +149,7 @@ def main() -> None:
             write_rows(table, rows, COLUMNS, place)
             print(*jobs[job], flush=True)
     text = report(sorted(read_rows(table), key=place))
-    (arguments.out / "units.md").write_text(text, encoding="utf-8")
+    (arguments.results / "units.md").write_text(text, encoding="utf-8")
     print(text)
 
 
