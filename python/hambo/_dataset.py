@@ -166,6 +166,7 @@ class Dataset:
         terminated: npt.ArrayLike | None = None,
         truncated: npt.ArrayLike | None = None,
         episode: npt.ArrayLike | None = None,
+        source: npt.ArrayLike | None = None,
         discrete_actions: int | None = None,
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
@@ -191,6 +192,8 @@ class Dataset:
         episode
             ``[rows]``: the number of the episode of each row. Without it, episodes end where
             ``terminated`` or ``truncated`` say so.
+        source
+            ``[rows]``: where each row's episode came from, such as a policy, a machine, a week or a patient.
         discrete_actions
             The action is the number of a choice, from 0 to one less than this, and is one-hot encoded.
         state_names, action_names
@@ -205,7 +208,25 @@ class Dataset:
             native = columns.assembled(discrete_actions)
         else:
             native = columns.as_they_are(names)
-        return cls._of(native)
+        found = cls._of(native)
+        return found if source is None else found.with_sources(_of_episodes(source, columns, found))
+
+    def with_sources(self, sources: Sequence[str]) -> Dataset:
+        """The same data, with where each episode came from.
+
+        An evaluation then holds the model against each source by itself.
+
+        Parameters
+        ----------
+        sources
+            One name per episode: a policy, a machine, a week, a patient.
+        """
+        return Dataset._of(self._inner.with_sources([str(source) for source in sources]))
+
+    @property
+    def sources(self) -> list[str] | None:
+        """Where each episode came from, if somebody has said it."""
+        return self._inner.sources
 
     @classmethod
     def from_d4rl(cls, source: Mapping[str, npt.ArrayLike] | str | os.PathLike[str], **columns: Any) -> Dataset:
@@ -378,7 +399,7 @@ class Dataset:
         ends = [end for _, end, *_ in self._inner.episodes]
         flags = [(terminated, truncated) for *_, terminated, truncated in self._inner.episodes]
         columns = (self.states, self.actions, self.rewards, self.next_states)
-        return _unpickled, (columns, ends, flags, self._inner.names)
+        return _unpickled, (columns, ends, flags, self._inner.names, self._inner.sources)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Dataset):
@@ -394,6 +415,7 @@ def _unpickled(
     ends: list[int],
     flags: list[tuple[bool, bool]],
     names: tuple[list[str], list[str]] | None,
+    sources: list[str] | None,
 ) -> Dataset:
     marks = np.zeros((len(columns[0]), 2), dtype=bool)
     marks[np.array(ends) - 1] = flags
@@ -402,8 +424,24 @@ def _unpickled(
     episode = np.repeat(np.arange(len(ends), dtype=np.int64), lengths)
     native = _native.Dataset.from_marked(*columns, terminated, truncated, episode, names)
     self = object.__new__(Dataset)
-    self._inner = native
+    self._inner = native if sources is None else native.with_sources(sources)
     return self
+
+
+def _of_episodes(source: npt.ArrayLike, columns: _Columns, data: Dataset) -> list[str]:
+    """The source of every episode, from one name per row."""
+    names = np.asarray(source).reshape(-1)
+    if len(names) != len(columns.rewards):
+        raise DataError(f"`source` has {len(names)} rows, the rewards have {len(columns.rewards)}; give one per step")
+    if len(names) != len(data):
+        raise SettingError("`source` needs `next_states`; without them use `with_sources`")
+    of_episodes = []
+    for number, (start, end, *_) in enumerate(data._inner.episodes):
+        found = set(names[start:end].tolist())
+        if len(found) > 1:
+            raise DataError(f"episode {number} has the sources {', '.join(sorted(map(str, found)))}; give it one")
+        of_episodes.append(str(found.pop()))
+    return of_episodes
 
 
 def _mapping(*, state: str | Sequence[str], action: str | Sequence[str], **others: Any) -> str:

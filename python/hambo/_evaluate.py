@@ -42,9 +42,10 @@ def evaluate(
     state_bounds: StateBounds | TaskName | None = None,
     reward_bounds: tuple[float, float] | None = None,
     variants: Sequence[str] = (),
+    stress: bool = False,
     beta: float = 1.0,
     noise: bool = True,
-    episodes: int = 10_000,
+    episodes: int = 5_000,
     attempts: int = 1,
     cost_episodes: int = 200,
     adversary: Adversary | None = None,
@@ -91,8 +92,10 @@ def evaluate(
         Smallest and largest reward of a step, if the reward is learned. Without it, it stays in the logged range,
         widened as the model says.
     variants
-        Of CA, DA1, DAinf, DS, TS1 and TSinf; by default those that suit the model. The smallest bound of
-        CA, DA1 and DAinf counts.
+        Of worlds, CA, DA1, DAinf, DS, TS1 and TSinf. By default worlds, the limit over an ensemble's members;
+        for Gaussian processes CA and DS. Without worlds the smallest bound of CA, DA1 and DAinf counts.
+    stress
+        Play CA, DA1, DAinf and DS as well. Beside worlds they are stress tests, on which the bound does not depend.
     beta
         Factor on the confidence box of CA.
     noise
@@ -137,6 +140,7 @@ def evaluate(
         else [_finite(limit, "reward_bounds") for limit in reward_bounds],
         "settings": {
             "variants": [_variant(name) for name in variants],
+            "stress": stress,
             "delta": _finite(delta, "delta"),
             "beta": _finite(beta, "beta"),
             "noise": noise,

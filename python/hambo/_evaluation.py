@@ -25,12 +25,15 @@ __all__ = [
     "Evaluation",
     "Warning",
     "Ranking",
+    "Replay",
+    "ReplayedGroup",
     "Trajectory",
     "VariantResult",
+    "WorldsLimit",
 ]
 
-_NAMES = {"ca": "CA", "da1": "DA1", "dainf": "DAinf", "ds": "DS", "ts1": "TS1", "tsinf": "TSinf"}
-_CONSERVATIVE = {"CA", "DA1", "DAinf"}
+_NAMES = {"worlds": "worlds", "ca": "CA", "da1": "DA1", "dainf": "DAinf", "ds": "DS", "ts1": "TS1", "tsinf": "TSinf"}
+_CONSERVATIVE = {"worlds", "CA", "DA1", "DAinf"}
 
 Verdict = Literal["certified", "not_certified", "inconclusive", "no_threshold"]
 
@@ -58,17 +61,89 @@ class Trajectory:
 
 
 @dataclasses.dataclass(frozen=True)
+class ReplayedGroup:
+    """Logged episodes that have something in common, and what the worlds made of them."""
+
+    name: str
+    """Their source, or how close they are to the policy."""
+    episodes: int
+    earned: float
+    """What they earned on average, in pieces of at most the horizon."""
+    bias: float
+    """By how much worlds that have not seen them overestimate that."""
+    std_error: float
+    """Standard error of the bias."""
+    absolute_error: float
+    """Mean absolute error per episode."""
+    spread: float
+    """Standard deviation of the worlds' means over the group."""
+    largest_bias: float
+    """What the bias may be, with confidence."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Replay:
+    """What logged episodes say of a model's worlds."""
+
+    noise: float
+    """Factor on the errors that worlds draw as noise."""
+    factor: float
+    """The factor that the worlds' disagreement needs so that no group is overestimated."""
+    offset: float
+    """What is taken off for groups on which all worlds practically agree."""
+    unresolved: float
+    """Standard error of the bias over all groups."""
+    covered: float
+    """Steps that were replayed on average, as a share of the horizon."""
+    worst: str
+    """The group that needs the most."""
+    tried: Mapping[float, tuple[ReplayedGroup, ...]]
+    """What every factor on the noise led to, group by group."""
+
+    @property
+    def groups(self) -> tuple[ReplayedGroup, ...]:
+        """The groups at the noise that was chosen."""
+        return self.tried[self.noise]
+
+    @classmethod
+    def _of(cls, document: Mapping[str, Any]) -> Replay:
+        tried = {each["noise"]: tuple(ReplayedGroup(**group) for group in each["groups"]) for each in document["tried"]}
+        return cls(**{**document, "tried": tried})
+
+
+@dataclasses.dataclass(frozen=True)
+class WorldsLimit:
+    """How a limit over worlds came about."""
+
+    spread: float
+    """Standard deviation of the worlds' estimates."""
+    student: float
+    """Student's quantile for so many worlds."""
+    factor: float
+    """The factor on the spread: the larger of Student's quantile and of what the logs demand."""
+    replay: Replay | None
+    """What logged episodes say of the worlds; None if there were none to play again."""
+
+    @classmethod
+    def _of(cls, document: Mapping[str, Any]) -> WorldsLimit:
+        replay = document["replay"]
+        return cls(**{**document, "replay": None if replay is None else Replay._of(replay)})
+
+
+@dataclasses.dataclass(frozen=True)
 class VariantResult:
     """What one variant found about the return or about a constraint."""
 
     name: str
-    """CA, DA1, DAinf, or one of the neutral DS, TS1, TSinf."""
+    """worlds, CA, DA1, DAinf, or one of the neutral DS, TS1, TSinf."""
     estimate: Estimate
     """Mean return under this variant, on fresh rollouts."""
     lower_bound: float
     """Its one-sided Monte Carlo limit. Of a neutral variant it bounds the neutral estimate only."""
     members: tuple[Estimate, ...]
-    """For DAinf: each member's estimate."""
+    """For worlds and DAinf: each member's estimate."""
+    worlds: WorldsLimit | None
+    """For worlds: how the limit came about."""
     converged: bool | None
     """For learned adversaries: whether the last rounds no longer improved."""
     outside_data: float
@@ -94,6 +169,7 @@ class VariantResult:
             estimate=Estimate(**document["estimate"]),
             lower_bound=document["lower_bound"],
             members=tuple(Estimate(**member) for member in document["members"]),
+            worlds=None if document.get("worlds") is None else WorldsLimit._of(document["worlds"]),
             converged=document["converged"],
             outside_data=document["outside_data"],
             at_limits=document.get("at_limits", 0.0),
@@ -180,7 +256,10 @@ class Evaluation:
 
     @property
     def lower_bound(self) -> float | None:
-        """The smallest bound of the conservative variants; None if only neutral ones ran."""
+        """The limit over worlds or, without it, the smallest bound of CA, DA1 and DAinf.
+
+        None if only neutral variants ran.
+        """
         bound: float | None = self._document["lower_bound"]
         return bound
 
@@ -208,8 +287,9 @@ class Evaluation:
 
     @property
     def neutral(self) -> VariantResult | None:
-        """The first neutral variant: what the model expects if nobody is against it."""
-        return next((v for v in self.variants.values() if not v.is_conservative), None)
+        """Whose mean is what the model expects if nobody is against it: the worlds, or the first neutral variant."""
+        found = self.variants
+        return found.get("worlds") or next((v for v in found.values() if not v.is_conservative), None)
 
     @property
     def second_opinion(self) -> Estimate | None:

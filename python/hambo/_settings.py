@@ -22,6 +22,12 @@ class Ensemble:
     ----------
     members
         Number of networks.
+    bootstrap
+        Every network sees its own draw of the episodes, or of the sources if there are enough of them, with
+        replacement. All rows are then fitted on, and each is judged by the networks that did not see it.
+    random_functions
+        Size of the frozen random function that each network is added to, in standard deviations of the target; zero
+        for none. Networks agree where the data makes them, and nowhere else.
     hidden
         Widths of the hidden layers; none makes the model linear.
     prior_temperature
@@ -46,7 +52,9 @@ class Ensemble:
         Learn the reward as one more output, for evaluations that give none.
     """
 
-    members: int = 5
+    members: int = 10
+    bootstrap: bool = True
+    random_functions: float = 0.3
     hidden: Sequence[int] = (256, 256, 256, 256)
     prior_temperature: float = 1e-4
     kernel_length_scale: float | Literal["median"] = 10.0
@@ -232,9 +240,10 @@ class Thresholds:
     under_trained
         Standard errors by which DA1 may lie above DAinf.
     skewed_returns
-        Share of delta by which skewed returns may make the Monte Carlo limit fail more often.
+        Share of its margin by which the Monte Carlo limit may be wider for skewed returns.
     few_starts, few_calibration_episodes
-        Fewer observed initial states, and fewer episodes behind the calibration, than this are warned about.
+        Fewer observed initial states, and fewer episodes behind the calibration or played again in the worlds, than
+        this are warned about.
     """
 
     weak_calibration: float = 0.01
@@ -247,7 +256,7 @@ class Thresholds:
     invented_ends: float = 1e-3
     reward_difference: float = 0.01
     under_trained: float = 2.0
-    skewed_returns: float = 0.25
+    skewed_returns: float = 0.5
     few_starts: int = 30
     few_calibration_episodes: int = 20
 

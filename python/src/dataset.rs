@@ -114,6 +114,23 @@ impl Dataset {
         })
     }
 
+    /// The same data, with where each episode came from.
+    fn with_sources(&self, of_episodes: Vec<String>) -> PyResult<Self> {
+        let named = (*self.inner).clone().with_sources(of_episodes);
+        let inner = named.map_err(|error| {
+            Python::attach(|py| Failure::new("DataError", error.to_string()).raise(py))
+        })?;
+        Ok(Self { inner: Arc::new(inner), format: self.format.clone(), notes: self.notes.clone() })
+    }
+
+    /// Where each episode came from.
+    #[getter]
+    fn sources(&self) -> Option<Vec<String>> {
+        let sources = self.inner.sources()?;
+        let name = |episode| sources.names()[sources.of(episode)].clone();
+        Some((0..self.inner.episodes().len()).map(name).collect())
+    }
+
     #[getter]
     fn format(&self) -> &str {
         &self.format

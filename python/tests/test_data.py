@@ -171,3 +171,18 @@ def test_arrays_and_files_are_assembled_by_the_same_rules(tmp_path: Path) -> Non
             make()
         messages.append(str(caught.value).split(": ", 1)[1])
     assert messages[0] == messages[1]
+
+
+def test_episodes_know_where_they_came_from() -> None:
+    given = columns()
+    number = np.repeat(np.arange(3), 4)
+    data = hambo.Dataset.from_arrays(**given, source=np.array(["night", "day"])[number % 2])
+    assert data.sources == ["night", "day", "night"]
+    assert pickle.loads(pickle.dumps(data)).sources == data.sources
+    assert hambo.Dataset.from_arrays(**given).sources is None
+    assert hambo.Dataset.from_arrays(**given).with_sources(["a", "b", "a"]).sources == ["a", "b", "a"]
+    with pytest.raises(hambo.errors.DataError, match="2 sources for 3 episodes"):
+        data.with_sources(["a", "b"])
+    mixed = np.array(["night"] * 11 + ["day"])
+    with pytest.raises(hambo.errors.DataError, match="episode 2 has the sources day, night"):
+        hambo.Dataset.from_arrays(**given, source=mixed)

@@ -20,10 +20,22 @@ ADVERSARY = hambo.Adversary(
 
 
 def test_an_evaluation_has_a_bound_and_its_doubts(model: hambo.Model) -> None:
-    found = hambo.evaluate(model, still, horizon=5, episodes=60, adversary=ADVERSARY)
-    assert list(found.variants) == ["CA", "DA1", "DAinf", "DS"]
-    conservative = [v.lower_bound for v in found.variants.values() if v.is_conservative]
-    assert found.lower_bound == min(conservative)
+    found = hambo.evaluate(model, still, horizon=5, episodes=60, adversary=ADVERSARY, stress=True)
+    assert list(found.variants) == ["worlds", "CA", "DA1", "DAinf", "DS"]
+    assert found.lower_bound == found.variants["worlds"].lower_bound and found.deciding == "worlds"
+    assert found.neutral is not None and found.neutral.name == "worlds"
+    limit = found.variants["worlds"].worlds
+    assert limit is not None and limit.factor >= limit.student and limit.replay is not None
+    assert sum(group.episodes for group in limit.replay.groups) == 10
+    assert set(limit.replay.tried) == {1.0, 0.5, 0.25, 0.0}
+    assert found.variants["CA"].worlds is None
+
+
+def test_the_papers_variants_can_be_asked_for(model: hambo.Model) -> None:
+    paper = ["CA", "DA1", "DAinf", "DS"]
+    found = hambo.evaluate(model, still, horizon=5, episodes=60, adversary=ADVERSARY, variants=paper)
+    assert list(found.variants) == paper
+    assert found.lower_bound == min(v.lower_bound for v in found.variants.values() if v.is_conservative)
     assert found.neutral is not None and found.neutral.name == "DS"
     assert any(warning.code == "few_starts" for warning in found.warnings)
     assert all(warning.message and warning.help for warning in found.warnings)
@@ -85,7 +97,7 @@ def test_verdicts_follow_the_threshold(model: hambo.Model) -> None:
     assert weaker.details == {
         "setting": "variants",
         "value": "DAinf, DS",
-        "default": "CA, DA1, DAinf",
+        "default": "worlds",
         "accepted": False,
     }
     assert weaker.setting == "evaluation.accept_weaker"

@@ -155,6 +155,7 @@ class Logs:
             terminated=self.terminated,
             truncated=self.truncated,
             episode=self.episode,
+            source=self.source,
             state_names=system.states,
             action_names=system.actions,
         )

@@ -22,6 +22,7 @@ KINDS = ["close", "further", "tuned", "reckless"]
 COLUMNS = [
     *("system", "policy", "seed", "method", "truth", "truth_error", "bound", "verdict", "reasons", "warnings"),
     *("deciding", "variants", "members", "neutral", "second_opinion", "outside_data", "converged", "rounds"),
+    *("noise", "factor", "spread", "replay"),
     *("logged_return", "rows", "parameters", "settings", "fit_seconds", "seconds"),
 ]
 
@@ -86,7 +87,6 @@ def evaluate(
         horizon=system.horizon,
         reward=None if system.learns_reward else system.reward,
         termination=system.ended if system.ends else None,
-        adversary=hambo.Adversary(**settings["adversary"]),
         seed=seed,
         progress=False,
         **settings["evaluation"],
@@ -96,6 +96,9 @@ def evaluate(
     document = found.to_dict()
     variants = document["variants"]
     by_name = {variant["variant"]: variant for variant in variants}
+    by_members = by_name.get("worlds") or by_name["dainf"]
+    limit = by_members["worlds"] or {}
+    replay = limit.get("replay") or {}
     trained = [variant for variant in variants if variant["converged"] is not None]
     return {
         "bound": found.lower_bound,
@@ -109,11 +112,15 @@ def evaluate(
                 for name, v in by_name.items()
             }
         ),
-        "members": json.dumps([member["mean"] for member in by_name["dainf"]["members"]]),
-        "neutral": by_name["ds"]["estimate"]["mean"],
+        "members": json.dumps([member["mean"] for member in by_members["members"]]),
+        "neutral": (by_name.get("ds") or by_members)["estimate"]["mean"],
         "second_opinion": None if found.second_opinion is None else found.second_opinion.mean,
         "outside_data": float(np.max([variant["outside_data"] for variant in variants])),
         "converged": all(variant["converged"] for variant in trained),
         "rounds": sum(len(variant["rounds"]) for variant in trained),
+        "noise": replay.get("noise"),
+        "factor": limit.get("factor"),
+        "spread": limit.get("spread"),
+        "replay": json.dumps(replay.get("tried")),
         "seconds": round(time.monotonic() - begun, 2),
     }

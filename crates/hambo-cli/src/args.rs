@@ -54,11 +54,11 @@ pub(crate) struct Invocation {
 #[derive(Debug, Args)]
 pub(crate) struct Appearance {
     /// Print only warnings and the result
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, display_order = 900)]
     pub quiet: bool,
 
     /// Print without colours; also by the environment variable NO_COLOR
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 901)]
     pub no_color: bool,
 }
 
@@ -212,16 +212,20 @@ pub(crate) struct Basis {
     pub model: Option<PathBuf>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct BoundFlags {
     /// Steps per episode [default: task.horizon of hambo.toml]
     #[arg(long, value_name = "T")]
     pub horizon: Option<usize>,
 
-    /// Variants to play: ca, da1, dainf (bounds); ds, ts1, tsinf (neutral)
-    /// [default: those that suit the model]
+    /// Variants to play: worlds, or the paper's ca, da1, dainf (bounds); ds, ts1, tsinf (neutral)
+    /// [default: worlds; for Gaussian processes ca,ds]
     #[arg(long, value_delimiter = ',', value_name = "V,...", value_parser = variant)]
     pub variants: Vec<Variant>,
+
+    /// Play the paper's adversaries ca, da1 and dainf as well, as stress tests; takes much longer
+    #[arg(long)]
+    pub stress: bool,
 
     /// Probability with which the bound may fail [default: 0.05]
     #[arg(long)]
@@ -314,10 +318,10 @@ pub(crate) enum Config {
 }
 
 fn variant(name: &str) -> Result<Variant, String> {
-    use Variant::{Ca, Da1, DaInf, Ds, Ts1, TsInf};
-    let all = [Ca, Da1, DaInf, Ds, Ts1, TsInf];
+    use Variant::{Ca, Da1, DaInf, Ds, Ts1, TsInf, Worlds};
+    let all = [Worlds, Ca, Da1, DaInf, Ds, Ts1, TsInf];
     let found = all.into_iter().find(|variant| variant.to_string().eq_ignore_ascii_case(name));
-    found.ok_or_else(|| "the variants are ca, da1, dainf, ds, ts1 and tsinf".into())
+    found.ok_or_else(|| "the variants are worlds, ca, da1, dainf, ds, ts1 and tsinf".into())
 }
 
 impl Invocation {

@@ -25,6 +25,7 @@ pub(crate) fn settings(settings: &Settings, bound: &BoundFlags) -> Result<Loaded
     if !bound.variants.is_empty() {
         config.evaluation.variants = bound.variants.clone();
     }
+    config.evaluation.stress |= bound.stress;
     let variants = std::mem::take(&mut config.evaluation.variants);
     for variant in variants {
         if !config.evaluation.variants.contains(&variant) {

@@ -18,6 +18,7 @@ pub(crate) fn result(document: &ResultDocument, verdict: &Verdict, quiet: bool) 
         return remarks + &conclusion;
     }
     let mut text = variants(&found.variants, decimals);
+    text += &replay(&found.variants, decimals);
     for constraint in &found.constraints {
         text += &format!(
             "\nconstraint {} (mean over an episode, must not be negative)\n",
@@ -140,6 +141,25 @@ fn variants(results: &[VariantResult], decimals: usize) -> String {
         ]);
     }
     table(&rows, 1)
+}
+
+/// What logged episodes earned, and what the worlds that have not seen them made of it.
+fn replay(results: &[VariantResult], decimals: usize) -> String {
+    let limit = results.iter().find_map(|result| result.worlds.as_ref());
+    let Some(replay) = limit.and_then(|limit| limit.replay.as_ref()) else { return String::new() };
+    let header = ["replayed logs", "episodes", "earned", "worlds say", "too high by", "at most by"];
+    let mut rows = vec![header.map(String::from).to_vec()];
+    for group in replay.groups() {
+        rows.push(vec![
+            group.name.clone(),
+            group.episodes.to_string(),
+            format!("{:.decimals$}", group.earned),
+            format!("{:.decimals$}", group.earned + group.bias),
+            format!("{:.decimals$} ± {:.decimals$}", group.bias, group.std_error),
+            format!("{:.decimals$}", group.largest_bias),
+        ]);
+    }
+    format!("\n{}", table(&rows, 1))
 }
 
 /// A bound must not look higher than it is.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use hambo::dataset::{ColumnNames, Dataset, Episode};
 use hambo::task::{Policy, Reward, Termination};
-use hambo::{LoggedSample, RowStreams, Seed, Transitions};
+use hambo::{LoggedSample, RowStreams, Seed, Transitions, Unseen};
 use hambo_io::onnx::{OnnxPolicy, OnnxReward, OnnxTermination, RangeDifference};
 use ndarray::{Array1, Array2, Axis, array, s};
 use onnx_builder::{FREE, bytes, floats, linear, load, node, port, written};
@@ -269,7 +269,11 @@ fn a_policy_that_is_not_scaled_is_doubted() {
         };
         let dataset = uniform_actions(data_limit);
         let (logged, names) = (
-            LoggedSample::of(&dataset, &dataset.all(), &mut Seed(0).stream("sample")),
+            LoggedSample::of(
+                &dataset,
+                &Unseen::by_all(dataset.all()),
+                &mut Seed(0).stream("sample"),
+            ),
             dataset.names_or_numbers(),
         );
         load(&bytes(graph), 1, 1).unwrap().action_range_notes(&logged, &names).unwrap()

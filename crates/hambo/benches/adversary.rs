@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use hambo::AdversarySettings;
 use hambo::dynamics::ensemble::EnsembleSettings;
-use hambo::internals::{Game, train_sac};
+use hambo::internals::{Game, Noise, train_sac};
 use hambo::rollout::Limits;
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
 use hambo::{
@@ -71,7 +71,7 @@ fn main() -> Result<()> {
     let game = Game {
         dynamics: &*model.dynamics,
         radius: &model.calibration.box_factors(),
-        noise: true,
+        noise: Noise::Gaussian,
         task: &task,
         limits: Limits { states: task.state_bounds.as_ref(), reward: None },
         policy: &policy,

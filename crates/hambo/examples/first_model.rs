@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use hambo::calibration::TemperatureKind;
 use hambo::dynamics::ensemble::{Ensemble, EnsembleSettings};
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
-use hambo::{Calibration, Dynamics, Event, Result, Seed, Streams, collect};
+use hambo::{Calibration, Dynamics, Event, Result, Seed, Streams, Unseen, collect};
 use ndarray::{Array2, Axis};
 
 #[global_allocator]
@@ -27,7 +27,7 @@ fn main() -> Result<()> {
     let (model, report) = Ensemble::fit(&train, &settings, seed, &show_progress)?;
     println!("fit: {} steps, the parameters of step {} kept", report.steps, report.best_step);
 
-    let calibration = Calibration::fit(&model, &rest, TemperatureKind::PerOutput)?;
+    let calibration = Calibration::fit(&model, &Unseen::by_all(rest), TemperatureKind::PerOutput)?;
     println!(
         "calibration: error {:.4} before, {:.4} after; temperatures {:.2}",
         calibration.error_before, calibration.error_after, calibration.temperatures

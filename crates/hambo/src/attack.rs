@@ -11,16 +11,18 @@ use crate::error::{BoxError, Error, Result};
 use crate::evaluation::{VariantResult, deciding};
 use crate::evidence::Costs;
 use crate::game::{Game, Played};
-use crate::hallucination::Choice;
+use crate::hallucination::{Choice, Noise};
 use crate::logs::{BorrowedErrors, Opinion};
 use crate::model::Model;
 use crate::progress::{Event, Observer, report};
+use crate::replay::{Player, Replay};
 use crate::rng::Seed;
 use crate::rollout::{Step, Streams};
 use crate::settings::EvaluationSettings;
 use crate::variant::Variant;
 use crate::warning::Warning;
 use crate::watcher::Watcher;
+use crate::worlds::WorldsLimit;
 
 /// What one variant found, with all that later stages need of it. An [`Observer`] keeps it as JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,12 +36,13 @@ pub struct Finding {
 }
 
 /// All variants against one objective.
+#[derive(Clone, Copy)]
 pub(crate) struct Attack<'a> {
     /// `"return"`, or the name of a constraint.
     pub(crate) objective: &'a str,
     pub(crate) game: Game<'a>,
     pub(crate) model: &'a Model,
-    pub(crate) errors: Option<&'a BorrowedErrors<'a>>,
+    pub(crate) errors: Option<&'a BorrowedErrors>,
     pub(crate) settings: &'a EvaluationSettings,
     /// The Monte Carlo limit's part of it.
     pub(crate) delta: f64,
@@ -59,17 +62,24 @@ pub(crate) struct Attacked {
 impl Attack<'_> {
     pub(crate) fn run(&self) -> Result<Attacked> {
         let mut timings = BTreeMap::new();
-        let suitable = Variant::suitable(self.game.dynamics.members());
-        let asked = &self.settings.variants;
         let mut findings = Vec::new();
-        for &variant in if asked.is_empty() { &suitable } else { asked } {
+        for variant in self.settings.played(self.game.dynamics.members()) {
             let finding = self.finding(variant)?;
             timings.insert(format!("{}: {variant}", self.objective), finding.seconds);
             findings.push(finding);
         }
-        let mut warnings: Vec<Warning> =
-            findings.iter().flat_map(|finding| self.warnings_of(&finding.result)).collect();
-        warnings.extend(self.under_trained(&findings));
+        // Beside a limit over worlds all others are stress tests, and no part of the bound.
+        let has_worlds = findings.iter().any(|finding| finding.result.variant == Variant::Worlds);
+        let bounding =
+            |finding: &&Finding| !has_worlds || finding.result.variant == Variant::Worlds;
+        let mut warnings: Vec<Warning> = findings
+            .iter()
+            .filter(bounding)
+            .flat_map(|finding| self.warnings_of(&finding.result))
+            .collect();
+        if !has_worlds {
+            warnings.extend(self.under_trained(&findings));
+        }
         if let Some(finding) = findings.first() {
             let observed = finding.result.estimate.independent;
             if observed < self.settings.episodes.min(self.settings.thresholds.few_starts) {
@@ -122,8 +132,12 @@ impl Attack<'_> {
                 std_error: estimate.std_error,
             });
         }
-        let conservative = variants.iter().filter(|result| result.variant.is_conservative());
-        let hallucinated = conservative.map(|result| result.ended).fold(opinion.ended, f64::max);
+        let has_worlds = variants.iter().any(|result| result.variant == Variant::Worlds);
+        let bounding = variants.iter().filter(|result| match has_worlds {
+            true => result.variant == Variant::Worlds,
+            false => result.variant.is_conservative(),
+        });
+        let hallucinated = bounding.map(|result| result.ended).fold(opinion.ended, f64::max);
         let data = &self.model.data;
         let logged = data.terminated_episodes as f64 / data.episodes.max(1) as f64;
         let is_learned = self.game.task.reward.is_none();
@@ -162,6 +176,7 @@ impl Attack<'_> {
                 let trained = train_dqn(&self.game, settings, seed, self.observer)?;
                 self.judge(variant, trained.choice(), Some(&trained))
             }),
+            Variant::Worlds => self.worlds(),
             Variant::DaInf => self.committed(),
             Variant::Ds => self.judge::<()>(variant, Choice::Distribution, None),
             Variant::Ts1 => self.judge::<()>(variant, Choice::RandomMemberPerStep, None),
@@ -184,6 +199,68 @@ impl Attack<'_> {
         let best = found.into_iter().min_by(|a, b| a.0.lower_bound.total_cmp(&b.0.lower_bound));
         let (result, played) = best.expect("at least one attempt is validated");
         Ok((VariantResult { attempts, ..result }, played))
+    }
+
+    /// The limit over all members, each for whole episodes, with the logs' errors as noise.
+    fn worlds(&self) -> Result<(VariantResult, Played)> {
+        let members = self.game.dynamics.members();
+        if members < 2 {
+            return Err(Error::NoMembers { variant: "worlds".into(), members });
+        }
+        let replay = self.player().replay()?;
+        let scale = replay.as_ref().map_or(1.0, |replay| replay.noise);
+        let noise = match (self.game.noise, self.errors) {
+            (Noise::None, _) => Noise::None,
+            (_, Some(errors)) => Noise::Borrowed { errors, scale },
+            (own, None) => own,
+        };
+        let attack = Self { game: Game { noise, ..self.game }, ..*self };
+        let mut found = Vec::new();
+        for member in 0..members {
+            found.push(attack.judge::<()>(Variant::Worlds, Choice::Member(member), None)?);
+        }
+        let estimates: Vec<Estimate> = found.iter().map(|(result, _)| result.estimate).collect();
+        let share = |of: &dyn Fn(&VariantResult) -> f64| {
+            found.iter().map(|(result, _)| of(result)).sum::<f64>() / members as f64
+        };
+        let (outside_data, at_limits) = (share(&|r| r.outside_data), share(&|r| r.at_limits));
+        let (foreign_actions, ended) = (share(&|r| r.foreign_actions), share(&|r| r.ended));
+        let mean_of = |episode| found.iter().map(|(_, p)| p.returns[episode]).sum::<f64>();
+        let episodes = 0..self.settings.episodes;
+        let played = Played {
+            returns: episodes.map(|episode| mean_of(episode) / members as f64).collect(),
+            observed: found[0].1.observed.clone(),
+        };
+        let estimate = played.estimate();
+        let means: Vec<f64> = estimates.iter().map(|estimate| estimate.mean).collect();
+        let limit = WorldsLimit::new(&means, self.delta, replay);
+        // The report shows the world in which the policy does worst.
+        let worst =
+            found.into_iter().min_by(|a, b| a.0.estimate.mean.total_cmp(&b.0.estimate.mean));
+        let (worst, _) = worst.expect("at least two members");
+        let result = VariantResult {
+            estimate,
+            lower_bound: limit.lower_limit(&estimate, members, self.delta),
+            members: estimates,
+            worlds: Some(limit),
+            outside_data,
+            at_limits,
+            foreign_actions,
+            ended,
+            ..worst
+        };
+        Ok((result, played))
+    }
+
+    fn player(&self) -> Player<'_> {
+        Player {
+            game: self.game,
+            episodes: &self.model.episodes,
+            logged_actions: &self.model.logged.actions,
+            errors: self.errors,
+            delta: self.delta,
+            seed: self.seed.child(&format!("{}: replay", self.objective)),
+        }
     }
 
     /// The worst member for whole episodes or, of so many that one of the others bounds the next
@@ -229,6 +306,7 @@ impl Attack<'_> {
             estimate,
             lower_bound: estimate.lower_limit(self.delta),
             members: Vec::new(),
+            worlds: None,
             attempts: Vec::new(),
             converged: trained.map(|trained| trained.converged),
             rounds: trained.map(|trained| trained.rounds.clone()).unwrap_or_default(),
@@ -271,14 +349,21 @@ impl Attack<'_> {
             let (objective, restarts) = (objective.clone(), result.restarts_after_divergence);
             warnings.push(Warning::Diverged { objective, variant, restarts });
         }
-        let excess = result.estimate.excess_failures(self.delta);
-        if excess > thresholds.skewed_returns * self.delta {
+        // Constraints are held against the same episodes as the return.
+        if let Some(limit) = result.worlds.as_ref().filter(|_| objective == "return") {
+            let episodes = limit.replay.as_ref().map_or(0, Replay::episodes);
+            if episodes < thresholds.few_calibration_episodes {
+                warnings.push(Warning::FewReplayed { episodes });
+            }
+        }
+        let correction = result.estimate.correction(self.delta);
+        if correction > thresholds.skewed_returns {
             warnings.push(Warning::SkewedReturns {
                 objective: objective.clone(),
                 variant,
                 observed: result.estimate.independent,
                 skewness: result.estimate.skewness,
-                failures: self.delta + excess,
+                correction,
             });
         }
         let most = thresholds.outside_data;

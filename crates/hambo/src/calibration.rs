@@ -7,9 +7,10 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::dataset::{Subset, Target};
+use crate::dataset::Target;
 use crate::dynamics::Dynamics;
 use crate::error::{Error, Result};
+use crate::unseen::Unseen;
 
 /// The paper's confidence levels, A.
 pub const LEVELS: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99];
@@ -66,9 +67,13 @@ impl Calibration {
     }
 
     /// Chooses temperatures on data that the model has not been fitted on.
-    pub fn fit(dynamics: &dyn Dynamics, data: &Subset<'_>, kind: TemperatureKind) -> Result<Self> {
-        let (residuals, usual_epistemic_std) = residuals(dynamics, data)?;
-        let episodes = data.episodes().len();
+    pub fn fit(
+        dynamics: &dyn Dynamics,
+        unseen: &Unseen<'_>,
+        kind: TemperatureKind,
+    ) -> Result<Self> {
+        let (residuals, usual_epistemic_std) = residuals(dynamics, unseen)?;
+        let episodes = unseen.data().episodes().len();
         let calibration = Self::of_residuals(residuals.view(), kind)?;
         Ok(Self { usual_epistemic_std, episodes, ..calibration })
     }
@@ -111,15 +116,15 @@ const UNUSUAL: f64 = 0.01;
 
 /// `(y - μ) / σ` of every output, with the total standard deviation σ; and the usual epistemic std
 /// of each output.
-fn residuals(dynamics: &dyn Dynamics, data: &Subset<'_>) -> Result<(Array2<f32>, Array1<f32>)> {
+fn residuals(dynamics: &dyn Dynamics, unseen: &Unseen<'_>) -> Result<(Array2<f32>, Array1<f32>)> {
     const ROWS: usize = 4096;
+    let data = unseen.data();
     let stride = data.rows().div_ceil(MAX_POINTS).max(1);
     let rows: Vec<usize> = (0..data.rows()).step_by(stride).map(|index| data.row(index)).collect();
     let mut residuals = Array2::zeros((0, dynamics.outputs()));
     let mut stds = Array2::zeros((0, dynamics.outputs()));
     for rows in rows.chunks(ROWS) {
-        let batch = data.dataset().gather(rows);
-        let prediction = dynamics.predict(batch.states.view(), batch.actions.view())?;
+        let (batch, prediction) = unseen.predict(dynamics, rows)?;
         let outputs = "one column per output";
         stds.append(Axis(0), prediction.epistemic_std.view()).expect(outputs);
         let outcomes = batch.targets(Target::NextState, dynamics.predicts_reward());

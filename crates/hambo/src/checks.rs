@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::model::Model;
 use crate::settings::EvaluationSettings;
 use crate::task::Task;
+use crate::variant::Variant;
 use crate::warning::Warning;
 
 /// Warnings that need no rollout.
@@ -17,12 +18,16 @@ pub(crate) fn of_model(
     let (dynamics, thresholds) = (&*model.dynamics, &settings.thresholds);
     let mut warnings = weaker_settings(settings, dynamics.members());
     warnings.extend(confidence.into_iter().flat_map(of_proof));
-    if model.calibration.error_after > thresholds.weak_calibration {
+    // Worlds draw no Gaussian noise and have no box to be calibrated, and logged episodes that are played
+    // again tell what errors that follow each other do to a return.
+    let has_worlds = settings.played(dynamics.members()).contains(&Variant::Worlds);
+    let are_replayed = has_worlds && model.episodes.len() >= thresholds.few_calibration_episodes;
+    if !has_worlds && model.calibration.error_after > thresholds.weak_calibration {
         warnings.push(Warning::WeakCalibration { error: model.calibration.error_after });
     }
     // None are known of a calibration that was made elsewhere.
     let episodes = model.calibration.episodes;
-    if episodes > 0 && episodes < thresholds.few_calibration_episodes {
+    if !has_worlds && episodes > 0 && episodes < thresholds.few_calibration_episodes {
         warnings.push(Warning::FewCalibrationEpisodes { episodes });
     }
     let terminated_episodes = model.data.terminated_episodes;
@@ -33,6 +38,7 @@ pub(crate) fn of_model(
     let used = if task.reward.is_some() { dynamics.state_dim() } else { dynamics.outputs() };
     if let Some((output, autocorrelation)) = model.persistence.worst(used, thresholds.errors_matter)
         && autocorrelation > thresholds.persistent_errors
+        && !are_replayed
     {
         let column = model.data.names.output(output).to_owned();
         warnings.push(Warning::PersistentErrors { column, autocorrelation });

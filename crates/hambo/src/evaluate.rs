@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::evaluation::{ConstraintResult, Evaluation, deciding};
 use crate::game::Game;
 use crate::guarantee::Guarantee;
+use crate::hallucination::Noise;
 use crate::logs::BorrowedErrors;
 use crate::model::Model;
 use crate::progress::Observer;
@@ -19,9 +20,9 @@ use crate::task::{Policy, Task};
 impl Model {
     /// Bounds the return of `policy` from below, and the mean of every constraint of the task.
     ///
-    /// The learned adversaries (CA, DA1) take nearly all of the time, once more for each constraint:
-    /// rounds of `adversary.episodes` hallucinated episodes and `adversary.gradient_steps` steps.
-    /// DAinf and the neutral variants need `episodes` rollouts each.
+    /// The certificate over an ensemble's worlds needs `episodes` rollouts per member, once more for each
+    /// constraint. The learned adversaries (CA, DA1), where they are asked for, take nearly all of the
+    /// time: rounds of `adversary.episodes` hallucinated episodes and `adversary.gradient_steps` steps.
     ///
     /// An observer that keeps what was found makes an evaluation go on where it was interrupted, and
     /// end with the same bits.
@@ -43,7 +44,7 @@ impl Model {
         let game = Game {
             dynamics,
             radius: &region.radius,
-            noise: settings.noise,
+            noise: if settings.noise { Noise::Gaussian } else { Noise::None },
             task,
             limits: Limits {
                 states: Some(&bounds),
@@ -73,19 +74,23 @@ impl Model {
                 attacked.second_opinion,
             ));
         }
-        let delta_covers = region.what_delta_covers();
         let streams = &mut Streams::new(seed, "guarantee");
         let proven = region.proven();
         let guarantee =
             proven.map(|proven| Guarantee::measure(proven, &game, streams)).transpose()?;
 
         let decides = deciding(&variants);
+        let limit = decides.and_then(|variant| variant.worlds.as_ref());
+        let delta_covers = match limit {
+            Some(limit) => limit.what_delta_covers(),
+            None => region.what_delta_covers().into(),
+        };
         Ok(Evaluation {
             lower_bound: decides.map(|variant| variant.lower_bound),
             deciding: decides.map(|variant| variant.variant),
             delta: settings.delta,
             monte_carlo_delta: delta,
-            delta_covers: delta_covers.into(),
+            delta_covers,
             variants,
             second_opinion,
             constraints,

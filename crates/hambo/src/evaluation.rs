@@ -14,11 +14,13 @@ use crate::settings::EvaluationSettings;
 use crate::task::{RewardLimits, StateLimits};
 use crate::variant::Variant;
 use crate::warning::{Warning, with_texts};
+use crate::worlds::WorldsLimit;
 
 /// The result of [`Model::evaluate`](crate::Model::evaluate).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// The smallest bound of the conservative variants that ran; `None` if only neutral ones did.
+    /// The limit over worlds if it was asked for, otherwise the smallest bound of the conservative
+    /// variants that ran; `None` if only neutral ones did.
     pub lower_bound: Option<f64>,
     /// The variant whose bound that is.
     pub deciding: Option<Variant>,
@@ -70,6 +72,22 @@ pub struct Evaluation {
     pub version: String,
 }
 
+impl Evaluation {
+    /// What is expected without any caution: the mean over worlds, or else a neutral variant's.
+    pub fn neutral(&self) -> Option<f64> {
+        let rank = |result: &&VariantResult| match result.variant {
+            Variant::Worlds => 0,
+            Variant::Ds => 1,
+            _ => 2,
+        };
+        let is_neutral = |result: &&VariantResult| {
+            result.variant == Variant::Worlds || !result.variant.is_conservative()
+        };
+        let found = self.variants.iter().filter(is_neutral).min_by_key(rank);
+        found.map(|result| result.estimate.mean)
+    }
+}
+
 /// What one variant found about the return or about a constraint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VariantResult {
@@ -80,8 +98,11 @@ pub struct VariantResult {
     /// Its one-sided Monte Carlo limit. For a neutral variant this bounds the neutral estimate, not
     /// the policy's return.
     pub lower_bound: f64,
-    /// For committed adversaries: each member's estimate.
+    /// For worlds and committed adversaries: each member's estimate.
     pub members: Vec<Estimate>,
+    /// For worlds: how the limit came about.
+    #[serde(default)]
+    pub worlds: Option<WorldsLimit>,
     /// For learned adversaries: each attempt's estimate. How far apart they are tells how much
     /// training depends on luck.
     #[serde(default)]
@@ -144,8 +165,10 @@ impl ConstraintResult {
     }
 }
 
-/// The certificate is the smallest bound of the conservative variants.
+/// The certificate is the limit over worlds or, where nobody asked for it, the smallest bound of the
+/// conservative variants.
 pub(crate) fn deciding(variants: &[VariantResult]) -> Option<&VariantResult> {
-    let conservative = variants.iter().filter(|variant| variant.variant.is_conservative());
-    conservative.min_by(|a, b| a.lower_bound.total_cmp(&b.lower_bound))
+    let worlds = variants.iter().find(|result| result.variant == Variant::Worlds);
+    let conservative = variants.iter().filter(|result| result.variant.is_conservative());
+    worlds.or_else(|| conservative.min_by(|a, b| a.lower_bound.total_cmp(&b.lower_bound)))
 }

@@ -5,7 +5,7 @@ use ndarray::Array1;
 use crate::bound::Estimate;
 use crate::dynamics::Dynamics;
 use crate::error::Result;
-use crate::hallucination::{Choice, Hallucination};
+use crate::hallucination::{Choice, Hallucination, Noise};
 use crate::rollout::{self, Limits, Step, Streams};
 use crate::task::{Policy, Starts, Task};
 
@@ -16,8 +16,8 @@ pub struct Game<'a> {
     pub dynamics: &'a dyn Dynamics,
     /// β τ_j per output.
     pub radius: &'a Array1<f32>,
-    /// Whether aleatoric noise is drawn.
-    pub noise: bool,
+    /// What is added to predictions.
+    pub noise: Noise<'a>,
     /// Rewards, ends and starts of the episodes.
     pub task: &'a Task,
     /// What states and learned rewards stay within.

@@ -48,6 +48,39 @@ pub trait MemberAdversary: Sync {
     fn pick(&self, at: &Moment<'_>, rng: &mut Stream) -> Result<Vec<usize>>;
 }
 
+/// Lends the errors that a model made on logged transitions.
+pub trait Errors: Sync {
+    /// One error for every row of `at` whose outcome is expected to be `expected`, `[rows, outputs]`.
+    /// `draws` are uniform in [0, 1), one for every episode.
+    fn lend(&self, at: &Moment<'_>, expected: ArrayView2<'_, f32>, draws: &[f64]) -> Array2<f32>;
+}
+
+/// What is added to what somebody predicts.
+#[derive(Clone, Copy)]
+pub enum Noise<'a> {
+    /// Nothing.
+    None,
+    /// Their own Gaussian noise; a learned reward gets none.
+    Gaussian,
+    /// Errors on logged transitions, times a factor; a learned reward has its own.
+    Borrowed {
+        /// Whose they are.
+        errors: &'a dyn Errors,
+        /// The factor.
+        scale: f32,
+    },
+}
+
+impl fmt::Debug for Noise<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Gaussian => f.write_str("Gaussian"),
+            Self::Borrowed { scale, .. } => write!(f, "{scale} of the errors on the logs"),
+        }
+    }
+}
+
 /// Who decides about the next state.
 #[derive(Clone, Copy)]
 pub enum Choice<'a> {
@@ -84,8 +117,7 @@ pub struct Hallucination<'a> {
     choice: Choice<'a>,
     /// β τ_j, the half-width of the confidence box in epistemic stds, per output. Used by CA.
     radius: Array1<f32>,
-    /// Whether aleatoric noise is drawn.
-    noise: bool,
+    noise: Noise<'a>,
     /// The members that TSinf's episodes are committed to.
     committed: Vec<usize>,
 }
@@ -106,7 +138,7 @@ impl<'a> Hallucination<'a> {
         dynamics: &'a dyn Dynamics,
         choice: Choice<'a>,
         radius: Array1<f32>,
-        noise: bool,
+        noise: Noise<'a>,
     ) -> Result<Self> {
         if radius.len() != dynamics.outputs() {
             let (expected, found) = (dynamics.outputs(), radius.len());
@@ -227,17 +259,30 @@ impl TransitionModel for Hallucination<'_> {
         choices: &mut Stream,
     ) -> Result<Outcome> {
         let d_s = self.state_dim();
-        // For every episode: two adversaries then face the same noise.
-        let noise: Array2<f32> = if self.noise {
-            Array2::from_shape_simple_fn((at.total, d_s), || noise.sample(StandardNormal))
-        } else {
-            Array2::zeros((at.total, d_s))
-        };
+        // Drawn for every episode: two adversaries then face the same noise.
+        let (mut normal, mut uniform) = (None, None);
+        match self.noise {
+            Noise::None => {}
+            Noise::Gaussian => {
+                let drawn = || noise.sample::<f32, _>(StandardNormal);
+                normal = Some(Array2::from_shape_simple_fn((at.total, d_s), drawn));
+            }
+            Noise::Borrowed { .. } => {
+                uniform = Some((0..at.total).map(|_| noise.random()).collect::<Vec<f64>>());
+            }
+        }
         let decision = self.decide(at, choices)?;
-        let noise = noise.select(Axis(0), at.episodes);
-        let mean = decision.mean.slice(s![.., ..d_s]);
-        let next_states = &mean + &(noise * decision.std.slice(s![.., ..d_s]));
-        let rewards = self.dynamics.predicts_reward().then(|| decision.mean.column(d_s).to_owned());
+        let mut outcomes = decision.mean.clone();
+        if let Some(normal) = normal {
+            let normal = normal.select(Axis(0), at.episodes);
+            let mut states = outcomes.slice_mut(s![.., ..d_s]);
+            states += &(normal * decision.std.slice(s![.., ..d_s]));
+        }
+        if let (Noise::Borrowed { errors, scale }, Some(draws)) = (self.noise, uniform) {
+            outcomes += &(errors.lend(at, decision.mean.view(), &draws) * scale);
+        }
+        let next_states = outcomes.slice(s![.., ..d_s]).to_owned();
+        let rewards = self.dynamics.predicts_reward().then(|| outcomes.column(d_s).to_owned());
         let Decision { choices, epistemic_std, .. } = decision;
         Ok(Outcome { next_states, rewards, choices, epistemic_std })
     }

@@ -74,12 +74,15 @@ mod logs;
 mod model;
 mod nn;
 mod region;
+mod replay;
 mod settings;
 mod thresholds;
+mod unseen;
 mod variant;
 mod verdict;
 mod warning;
 mod watcher;
+mod worlds;
 
 pub use adversary::{AdversarySettings, Round};
 pub use attack::Finding;
@@ -90,10 +93,11 @@ pub use error::{BoxError, Error, Result};
 pub use evaluation::{ConstraintResult, Evaluation, VariantResult};
 pub use evidence::{Costs, Evidence, HorizonPoint, Trajectory};
 pub use guarantee::Guarantee;
-pub use logs::{LoggedActions, LoggedSample, Persistence};
+pub use logs::{LoggedActions, LoggedEpisodes, LoggedSample, Persistence};
 pub use model::{FitReport, Model, ModelSettings};
 pub use nn::Device;
 pub use progress::{Event, Observer, Silent};
+pub use replay::{Replay, Replayed, ReplayedGroup};
 pub use rng::{RowStreams, Seed, Stream};
 pub use rollout::{Streams, collect};
 pub use settings::EvaluationSettings;
@@ -102,9 +106,11 @@ pub use task::{
     Termination,
 };
 pub use thresholds::Thresholds;
+pub use unseen::Unseen;
 pub use variant::Variant;
 pub use verdict::Verdict;
 pub use warning::{About, Warning};
+pub use worlds::WorldsLimit;
 
 /// The machinery behind evaluations, for this repository's own tests, benchmarks and studies. It
 /// changes without notice.
@@ -113,7 +119,9 @@ pub use warning::{About, Warning};
 pub mod internals {
     pub use crate::adversary::{Dqn, Sac, Trained, train_dqn, train_sac};
     pub use crate::game::{Game, Played};
-    pub use crate::hallucination::{Choice, Hallucination, MemberAdversary, ShiftAdversary};
+    pub use crate::hallucination::{
+        Choice, Errors, Hallucination, MemberAdversary, Noise, ShiftAdversary,
+    };
     pub use crate::nn::{Layout, Mlps, Tensor};
 
     /// Rows where networks are evaluated.

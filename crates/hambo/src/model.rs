@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 use crate::calibration::{Calibration, TemperatureKind};
 use crate::dataset::{DataIdentity, Dataset};
 use crate::dynamics::Dynamics;
-use crate::dynamics::ensemble::{Ensemble, EnsembleReport, EnsembleSettings};
+use crate::dynamics::ensemble::{Bag, Ensemble, EnsembleReport, EnsembleSettings};
 use crate::dynamics::gp::{GaussianProcess, GpReport, GpSettings};
 use crate::error::{Error, Result};
-use crate::logs::{LoggedSample, Persistence};
+use crate::logs::{LoggedEpisodes, LoggedSample, Persistence};
 use crate::progress::Observer;
 use crate::rng::Seed;
 use crate::task::{RewardLimits, StateBounds, StateLimits, Task};
+use crate::unseen::Unseen;
 
 /// How a model is made of data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,7 +26,8 @@ pub struct ModelSettings {
     pub ensemble: EnsembleSettings,
     /// Gaussian processes in place of the ensemble.
     pub gp: Option<GpSettings>,
-    /// Share of the rows, in whole episodes, set aside for calibration; in (0, 1).
+    /// Share of the rows, in whole episodes, set aside for calibration; in (0, 1). A bootstrapped
+    /// ensemble sets none aside: members calibrate on what they have not seen.
     pub calibration_share: f64,
     /// One temperature per output, or one for all.
     pub temperatures: TemperatureKind,
@@ -85,6 +87,8 @@ pub struct Model {
     pub data: DataIdentity,
     /// Some of it, which evaluations are held against.
     pub logged: LoggedSample,
+    /// Whole episodes of it, which are played again in the model's worlds.
+    pub episodes: LoggedEpisodes,
     /// How the fitting went.
     pub report: FitReport,
 }
@@ -108,28 +112,49 @@ impl Model {
         observer: &dyn Observer,
     ) -> Result<Self> {
         settings.validate()?;
+        let ensemble = &settings.ensemble;
+        let all = data.all();
+        if settings.gp.is_none() && ensemble.bootstrap {
+            let bag = Bag::draw(&all, ensemble, seed)?;
+            let (ensemble, report) = Ensemble::fit_on(&all, &bag, ensemble, seed, observer)?;
+            let unseen = Unseen::out_of_bag(&all, &bag);
+            let report = FitReport::Ensemble(report);
+            return Self::calibrated(data, Arc::new(ensemble), report, &unseen, settings, seed);
+        }
         let rng = &mut seed.stream("calibration split");
-        let (train, held_out) = data.all().split(settings.calibration_share, rng)?;
+        let (train, held_out) = all.split(settings.calibration_share, rng)?;
         let (dynamics, report): (Arc<dyn Dynamics>, FitReport) = match &settings.gp {
             Some(gp) => {
                 let (processes, report) = GaussianProcess::fit(&train, gp, seed, observer)?;
                 (Arc::new(processes), FitReport::Gp(report))
             }
             None => {
-                let (ensemble, report) = Ensemble::fit(&train, &settings.ensemble, seed, observer)?;
+                let (ensemble, report) = Ensemble::fit(&train, ensemble, seed, observer)?;
                 (Arc::new(ensemble), FitReport::Ensemble(report))
             }
         };
-        let calibration = Calibration::fit(&*dynamics, &held_out, settings.temperatures)?;
+        Self::calibrated(data, dynamics, report, &Unseen::by_all(held_out), settings, seed)
+    }
+
+    fn calibrated(
+        data: &Dataset,
+        dynamics: Arc<dyn Dynamics>,
+        report: FitReport,
+        unseen: &Unseen<'_>,
+        settings: &ModelSettings,
+        seed: Seed,
+    ) -> Result<Self> {
+        let calibration = Calibration::fit(&*dynamics, unseen, settings.temperatures)?;
         Ok(Self {
-            persistence: Persistence::measure(&*dynamics, &held_out)?,
+            persistence: Persistence::measure(&*dynamics, unseen)?,
             dynamics,
             calibration,
             data_range: StateBounds::of_data(data),
             reward_range: reward_range(data),
             range_widening: settings.range_widening,
             data: data.identity(),
-            logged: LoggedSample::of(data, &held_out, &mut seed.stream("sample of the logs")),
+            logged: LoggedSample::of(data, unseen, &mut seed.stream("sample of the logs")),
+            episodes: LoggedEpisodes::of(data, unseen, &mut seed.stream("episodes of the logs")),
             report,
         })
     }

@@ -134,6 +134,34 @@ pub fn run(
     policy: &dyn Policy,
     starts: Array2<f32>,
     streams: &mut Streams,
+    on_step: impl FnMut(&Step<'_>) -> Result<()>,
+) -> Result<Array1<f64>> {
+    let action_dim = transition.action_dim();
+    let mut draws = RowStreams::new(&mut streams.policy, starts.nrows());
+    let act = |turn: &Turn<'_>| {
+        draws.select(turn.episodes);
+        task::act(policy, turn.states, action_dim, &mut draws)
+    };
+    run_by(transition, task, limits, act, starts, streams, on_step)
+}
+
+/// The running episodes before somebody acts. Row `i` belongs to episode `episodes[i]`.
+#[derive(Debug)]
+pub(crate) struct Turn<'a> {
+    pub(crate) time: usize,
+    pub(crate) episodes: &'a [usize],
+    /// `[rows, d_s]`
+    pub(crate) states: ArrayView2<'a, f32>,
+}
+
+/// As [`run`], for actions that depend on more than the state.
+pub(crate) fn run_by(
+    transition: &mut dyn TransitionModel,
+    task: &Task,
+    limits: Limits<'_>,
+    mut act: impl FnMut(&Turn<'_>) -> Result<Array2<f32>>,
+    starts: Array2<f32>,
+    streams: &mut Streams,
     mut on_step: impl FnMut(&Step<'_>) -> Result<()>,
 ) -> Result<Array1<f64>> {
     task.validate()?;
@@ -142,11 +170,8 @@ pub fn run(
     let mut episodes: Vec<usize> = (0..total).collect();
     let mut returns = Array1::zeros(total);
     let mut weight = 1.0;
-    let mut draws = RowStreams::new(&mut streams.policy, total);
     for time in 0..task.horizon {
-        let action_dim = transition.action_dim();
-        draws.select(&episodes);
-        let actions = task::act(policy, states.view(), action_dim, &mut draws)?;
+        let actions = act(&Turn { time, episodes: &episodes, states: states.view() })?;
         let (s, a) = (states.view(), actions.view());
         let horizon = task.horizon;
         let at = Moment { time, horizon, total, episodes: &episodes, states: s, actions: a };

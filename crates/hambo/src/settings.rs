@@ -12,8 +12,12 @@ use crate::variant::Variant;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct EvaluationSettings {
-    /// If empty, those that suit the model: CA and DS, and for an ensemble DA1 and DAinf as well.
+    /// If empty, the one that certifies: the limit over an ensemble's worlds; for Gaussian processes
+    /// CA, with DS beside it.
     pub variants: Vec<Variant>,
+    /// Whether the paper's adversaries CA, DA1 and DAinf play as well. Where the limit over worlds is
+    /// the certificate, they are stress tests, and it does not depend on them.
+    pub stress: bool,
     /// Probability with which the bound may fail; in (0, 1). For Gaussian processes one half of it
     /// is the model's and one half the Monte Carlo limit's; for an ensemble it is all the latter's.
     pub delta: f64,
@@ -46,10 +50,11 @@ impl Default for EvaluationSettings {
     fn default() -> Self {
         Self {
             variants: Vec::new(),
+            stress: false,
             delta: 0.05,
             beta: 1.0,
             noise: true,
-            episodes: 10_000,
+            episodes: 5_000,
             attempts: 1,
             cost_episodes: 200,
             adversary: AdversarySettings::default(),
@@ -88,10 +93,27 @@ impl EvaluationSettings {
         self.adversary.validate()
     }
 
+    /// What is played with a model of so many members.
+    pub(crate) fn played(&self, members: usize) -> Vec<Variant> {
+        let mut played = match (self.variants.is_empty(), members) {
+            (false, _) => self.variants.clone(),
+            (true, 0) => Variant::of_paper(0),
+            (true, _) => vec![Variant::Worlds],
+        };
+        if self.stress {
+            for variant in Variant::of_paper(members) {
+                if !played.contains(&variant) {
+                    played.push(variant);
+                }
+            }
+        }
+        played
+    }
+
     /// What is weaker than the defaults, for a model with so many members.
     pub(crate) fn weaker(&self, members: usize) -> Vec<WeakerSetting> {
-        let needed = Variant::conservative(members);
-        let played = if self.variants.is_empty() { &needed } else { &self.variants };
+        let needed = Variant::certifying(members);
+        let played = self.played(members);
         let mut weaker = Vec::new();
         // Without a conservative variant there is no bound that could be too high.
         if !played.iter().any(|variant| variant.is_conservative()) {
@@ -101,22 +123,24 @@ impl EvaluationSettings {
         let mut add = |name, value: String, default: String| {
             weaker.push(WeakerSetting { name, value, default });
         };
-        if self.beta < usual.beta {
+        let has_worlds = played.contains(&Variant::Worlds);
+        if self.beta < usual.beta && !has_worlds {
             add("beta", self.beta.to_string(), usual.beta.to_string());
         }
         if !self.noise {
             add("noise", "false".into(), "true".into());
         }
         let (now, then) = (&self.adversary, &usual.adversary);
-        let learns = played.iter().any(|variant| matches!(variant, Variant::Ca | Variant::Da1));
+        let learns = !has_worlds
+            && played.iter().any(|variant| matches!(variant, Variant::Ca | Variant::Da1));
         if learns && now.patience < then.patience {
             add("adversary.patience", now.patience.to_string(), then.patience.to_string());
         }
         if learns && now.tolerance > then.tolerance {
             add("adversary.tolerance", now.tolerance.to_string(), then.tolerance.to_string());
         }
-        if !needed.iter().all(|variant| played.contains(variant)) {
-            add("variants", listed(played), listed(&needed));
+        if !played.contains(&needed) {
+            add("variants", listed(&played), needed.to_string());
         }
         for (name, value, default) in self.thresholds.loosened() {
             add(name, value.to_string(), default.to_string());

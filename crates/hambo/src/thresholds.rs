@@ -34,11 +34,11 @@ pub struct Thresholds {
     pub reward_difference: f64,
     /// Standard errors by which DA1 may lie above DAinf.
     pub under_trained: f64,
-    /// Share of delta by which skewed returns may make the Monte Carlo limit fail more often.
+    /// Share of its margin by which the Monte Carlo limit may be wider for skewed returns.
     pub skewed_returns: f64,
     /// Fewer observed initial states than this are warned about.
     pub few_starts: usize,
-    /// Fewer episodes behind the calibration than this are warned about.
+    /// Fewer episodes behind the calibration, or played again in the worlds, than this are warned about.
     pub few_calibration_episodes: usize,
 }
 
@@ -56,7 +56,7 @@ impl Default for Thresholds {
             invented_ends: 1e-3,
             reward_difference: 0.01,
             under_trained: 2.0,
-            skewed_returns: 0.25,
+            skewed_returns: 0.5,
             few_starts: 30,
             few_calibration_episodes: 20,
         }

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
+    /// Every member for whole episodes, with the logs' errors as noise: a limit over all of them.
+    Worlds,
     /// Continuous adversary: shifts every next state within the calibrated confidence box.
     Ca,
     /// Discrete adversary: picks a member of the ensemble in every step.
@@ -24,30 +26,29 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// All adversaries that a model with so many members admits.
-    pub(crate) fn conservative(members: usize) -> Vec<Self> {
-        match members {
-            0 => vec![Self::Ca],
-            _ => vec![Self::Ca, Self::Da1, Self::DaInf],
-        }
+    /// What the certificate needs of a model with so many members.
+    pub(crate) fn certifying(members: usize) -> Self {
+        if members == 0 { Self::Ca } else { Self::Worlds }
     }
 
-    /// What runs when nothing else is asked for: these, and one neutral variant beside them.
-    pub(crate) fn suitable(members: usize) -> Vec<Self> {
-        let mut suitable = Self::conservative(members);
-        suitable.push(Self::Ds);
-        suitable
+    /// What the paper plays against a model with so many members, and a neutral variant beside it.
+    pub fn of_paper(members: usize) -> Vec<Self> {
+        match members {
+            0 => vec![Self::Ca, Self::Ds],
+            _ => vec![Self::Ca, Self::Da1, Self::DaInf, Self::Ds],
+        }
     }
 
     /// Whether its return is meant as a lower bound. The others are neutral estimates.
     pub fn is_conservative(self) -> bool {
-        matches!(self, Self::Ca | Self::Da1 | Self::DaInf)
+        matches!(self, Self::Worlds | Self::Ca | Self::Da1 | Self::DaInf)
     }
 }
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Worlds => "worlds",
             Self::Ca => "CA",
             Self::Da1 => "DA1",
             Self::DaInf => "DAinf",

@@ -120,12 +120,17 @@ pub enum Warning {
         /// How many.
         episodes: usize,
     },
+    /// Few logged episodes could be played again in the model's worlds, or none.
+    FewReplayed {
+        /// How many.
+        episodes: usize,
+    },
     /// Few initial states were observed.
     FewStarts {
         /// Independent observations.
         observed: usize,
     },
-    /// So few returns, some of them so low, that the Monte Carlo limit fails more often than it says.
+    /// So few returns, some of them so low, that the Monte Carlo limit is doubtful.
     SkewedReturns {
         /// `"return"`, or the name of a constraint.
         objective: String,
@@ -135,8 +140,8 @@ pub enum Warning {
         observed: usize,
         /// Their skewness.
         skewness: f64,
-        /// About how often it fails.
-        failures: f64,
+        /// How much wider the limit is for it, as a share of its margin.
+        correction: f64,
     },
     /// Logged episodes terminated, but the task does not say when.
     NoTermination {
@@ -194,6 +199,7 @@ impl Warning {
             Self::EstimatedNorm { .. } => "estimated_norm",
             Self::LearnedKernel => "learned_kernel",
             Self::FewCalibrationEpisodes { .. } => "few_calibration_episodes",
+            Self::FewReplayed { .. } => "few_replayed",
             Self::FewStarts { .. } => "few_starts",
             Self::SkewedReturns { .. } => "skewed_returns",
             Self::NoTermination { .. } => "no_termination",
@@ -248,6 +254,7 @@ impl Warning {
             Self::FewCalibrationEpisodes { .. } => {
                 "give logs with more episodes, or set aside more of them for calibration"
             }
+            Self::FewReplayed { .. } => "give logs with more episodes",
             Self::Diverged { .. } => "lower the adversary's learning rate",
             Self::WeakerSetting { .. } => {
                 "return to the default, or accept the weaker setting by its name"
@@ -279,6 +286,7 @@ impl Warning {
             Self::EstimatedNorm { .. } => Some("model.gp.norm_bound"),
             Self::LearnedKernel => Some("model.gp.fixed"),
             Self::FewStarts { .. } | Self::SkewedReturns { .. } => Some("task.initial_states"),
+            Self::FewReplayed { .. } => Some("evaluation.thresholds.few_calibration_episodes"),
             Self::WeakerSetting { .. } => Some("evaluation.accept_weaker"),
         }
     }
@@ -310,6 +318,7 @@ impl Warning {
             | Self::RewardContradictsLogs { .. }
             | Self::EstimatedNorm { .. }
             | Self::LearnedKernel
+            | Self::FewReplayed { .. }
             | Self::FewStarts { .. }
             | Self::NoTermination { .. }
             | Self::WeakerSetting { .. } => About::default(),
@@ -322,8 +331,8 @@ impl Warning {
     /// |---|---|---|
     /// | `not_converged`, `under_trained` | yes | a stronger adversary would have found a lower bound |
     /// | `outside_data` | yes, of conservative variants | no data says whether the model knows its error there |
-    /// | `weak_calibration` | yes | the box is not as wide as the model's error |
-    /// | `persistent_errors` | yes | true errors add up, where the model's cancel |
+    /// | `weak_calibration` | yes | the box is not as wide as the model's error; worlds have no box |
+    /// | `persistent_errors` | yes | true errors add up, where the model's cancel; with enough replayed episodes worlds are held against returns, which tell |
     /// | `second_opinion` | yes | the model's own errors on the logs lead below the bound |
     /// | `more_ends` | yes | the cost of terminating is learned from too few terminations |
     /// | `termination_contradicts_logs`, `reward_contradicts_logs` | yes | the bound is on another task than the logged one |
@@ -331,8 +340,9 @@ impl Warning {
     /// | `no_termination` | yes | the bound is on episodes that go on where real ones end |
     /// | `estimated_norm`, `learned_kernel` | no | the proof no longer applies, but the bound stands where an ensemble's stands: on calibration |
     /// | `few_calibration_episodes` | no | the calibration is rougher for it, in either direction |
+    /// | `few_replayed` | if there are none | nothing was asked of the worlds; a few widen the limit already |
     /// | `few_starts` | no | the limit is wider for it already |
-    /// | `skewed_returns` | yes, of conservative variants | the limit fails more often than δ says |
+    /// | `skewed_returns` | yes, of conservative variants | the limit may fail more often than δ says |
     /// | `diverged` | no | training began again, and `not_converged` says whether it then converged |
     /// | `weaker_setting` | unless it was accepted by name | the default would have found a lower bound, or a warning |
     ///
@@ -353,6 +363,7 @@ impl Warning {
             | Self::RewardContradictsLogs { .. }
             | Self::NoTermination { .. } => true,
             Self::WeakerSetting { accepted, .. } => !accepted,
+            Self::FewReplayed { episodes } => *episodes == 0,
             Self::EstimatedNorm { .. }
             | Self::LearnedKernel
             | Self::FewCalibrationEpisodes { .. }
@@ -465,14 +476,23 @@ impl fmt::Display for Warning {
                     "the calibration rests on only {episodes} episodes, whose steps are alike"
                 )
             }
+            Self::FewReplayed { episodes: 0 } => f.write_str(
+                "no logged episode could be played again, so that nothing tells how wrong the model's \
+                 worlds are",
+            ),
+            Self::FewReplayed { episodes } => write!(
+                f,
+                "only {episodes} logged episodes tell how wrong the model's worlds are; the bound is lower \
+                 for it"
+            ),
             Self::FewStarts { observed } => {
                 write!(f, "the Monte Carlo error rests on only {observed} observed initial states")
             }
-            Self::SkewedReturns { objective, variant, observed, skewness, failures } => write!(
+            Self::SkewedReturns { objective, variant, observed, skewness, correction } => write!(
                 f,
                 "{objective}, {variant}: {observed} independent returns with a skewness of {skewness:.1} \
-                 are too few for the Monte Carlo limit, which fails in about {:.0} % of such cases",
-                100.0 * failures
+                 are too few for the Monte Carlo limit, which is {:.0} % wider for it and still doubtful",
+                100.0 * correction
             ),
             Self::NoTermination { terminated_episodes } => write!(
                 f,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use common::{LinearModel, constant_std, exact_return, policy, reward};
 use hambo::AdversarySettings;
 use hambo::Transitions;
-use hambo::internals::{Choice, Game, Hallucination, ShiftAdversary, train_dqn, train_sac};
+use hambo::internals::{Choice, Game, Hallucination, Noise, ShiftAdversary, train_dqn, train_sac};
 use hambo::rollout::{Limits, Moment, run};
 use hambo::task::InitialStates;
 use hambo::{BoxError, Policy, Result, Reward, Seed, Silent, Stream, Streams, Task};
@@ -29,7 +29,7 @@ fn game<'a>(
     task: &'a Task,
     policy: &'a dyn Policy,
 ) -> Game<'a> {
-    Game { dynamics, radius, noise: false, task, limits: Limits::default(), policy }
+    Game { dynamics, radius, noise: Noise::None, task, limits: Limits::default(), policy }
 }
 
 fn quick() -> AdversarySettings {
@@ -67,7 +67,7 @@ fn the_continuous_adversary_attains_the_optimal_decrease_on_a_linear_system() {
     let task = task(20);
     let radius = array![1.0, 1.0];
     let policy = policy();
-    let game = Game { noise: true, ..game(&model, &radius, &task, &policy) };
+    let game = Game { noise: Noise::Gaussian, ..game(&model, &radius, &task, &policy) };
     let neutral =
         exact_return(&model, &model.matrices[0], &array![0.0, 0.0], &array![1.0, -2.0], 20);
     let optimal = optimal_decrease(&model, std, 20);
@@ -197,7 +197,7 @@ fn the_discrete_adversary_attains_the_exhaustive_minimum_over_all_sequences() {
             &model,
             Choice::MemberPerStep(&trained.adversary),
             radius.clone(),
-            false,
+            Noise::None,
         )
         .unwrap();
         let mut streams = Streams::new(Seed(seed), "final");
@@ -221,7 +221,8 @@ fn committed_returns_are_those_of_the_constant_sequences() {
     let task = Task::new(InitialStates::Fixed(ring()), Some(reward), SHORT as usize);
     for member in 0..3 {
         let mut transition =
-            Hallucination::new(&model, Choice::Member(member), array![1.0, 1.0], false).unwrap();
+            Hallucination::new(&model, Choice::Member(member), array![1.0, 1.0], Noise::None)
+                .unwrap();
         let mut streams = Streams::new(Seed(0), "committed");
         let returns =
             run(&mut transition, &task, Limits::default(), &policy(), ring(), &mut streams, |_| {
@@ -250,7 +251,7 @@ fn an_adversary_that_learned_nothing_never_raises_the_return() {
     let task = task(20);
     let radius = array![1.0, 1.0];
     let policy = policy();
-    let game = Game { noise: true, ..game(&model, &radius, &task, &policy) };
+    let game = Game { noise: Noise::Gaussian, ..game(&model, &radius, &task, &policy) };
     // One gradient step leaves the networks as random as they began.
     let untrained = AdversarySettings { gradient_steps: 1, max_rounds: 1, ..quick() };
     let mut unused = 0;

@@ -10,7 +10,7 @@ use common::{LinearModel, constant_std, exact_return, policy, reward};
 use hambo::Transitions;
 use hambo::bound::{Estimate, paired_difference};
 use hambo::dynamics::{MemberPrediction, Members};
-use hambo::internals::{Choice, Hallucination, MemberAdversary, ShiftAdversary};
+use hambo::internals::{Choice, Hallucination, MemberAdversary, Noise, ShiftAdversary};
 use hambo::rng::Stream;
 use hambo::rollout::{Limits, Moment, run};
 use hambo::task::InitialStates;
@@ -30,7 +30,8 @@ fn task() -> Task {
 }
 
 fn returns_of(model: &LinearModel, choice: Choice<'_>, task: &Task, seed: u64) -> Vec<f64> {
-    let mut transition = Hallucination::new(model, choice, array![1.0, 1.0], true).unwrap();
+    let mut transition =
+        Hallucination::new(model, choice, array![1.0, 1.0], Noise::Gaussian).unwrap();
     let starts = Array2::from_shape_fn((EPISODES, 2), |(_, j)| start()[j]);
     let mut streams = Streams::new(Seed(seed), "returns");
     let returns =
@@ -124,7 +125,8 @@ fn an_episode_sees_the_same_noise_whatever_happens_to_the_others() {
         let mut last = vec![None; 50];
         let still = Corner([0.0, 0.0]);
         let mut transition =
-            Hallucination::new(&model, Choice::Shift(&still), array![1.0, 1.0], true).unwrap();
+            Hallucination::new(&model, Choice::Shift(&still), array![1.0, 1.0], Noise::Gaussian)
+                .unwrap();
         let starts = Array2::from_shape_fn((50, 2), |(_, j)| start()[j]);
         let mut streams = Streams::new(Seed(1), "noise");
         run(&mut transition, task, Limits::default(), &policy(), starts, &mut streams, |step| {
@@ -185,7 +187,7 @@ fn variants_of_members_evaluate_one_member_per_row() {
 fn without_noise_a_rollout_repeats_itself() {
     let model = LinearModel::three_members(0.3);
     let mut transition =
-        Hallucination::new(&model, Choice::Member(0), array![1.0, 1.0], false).unwrap();
+        Hallucination::new(&model, Choice::Member(0), array![1.0, 1.0], Noise::None).unwrap();
     let starts = Array2::from_shape_fn((3, 2), |(_, j)| start()[j]);
     let mut streams = Streams::new(Seed(0), "quiet");
     let returns =
@@ -200,7 +202,8 @@ fn without_noise_a_rollout_repeats_itself() {
 #[test]
 fn impossible_variants_are_refused() {
     let model = LinearModel::three_members(0.3);
-    let new = |choice, radius| Hallucination::new(&model, choice, radius, true).map(drop);
+    let new =
+        |choice, radius| Hallucination::new(&model, choice, radius, Noise::Gaussian).map(drop);
     assert!(matches!(
         new(Choice::Member(3), array![1.0, 1.0]),
         Err(Error::NoMembers { members: 3, .. })
@@ -209,7 +212,8 @@ fn impossible_variants_are_refused() {
     let mut task = task();
     task.reward = None;
     let mut transition =
-        Hallucination::new(&model, Choice::Distribution, array![1.0, 1.0], true).unwrap();
+        Hallucination::new(&model, Choice::Distribution, array![1.0, 1.0], Noise::Gaussian)
+            .unwrap();
     let starts = Array2::zeros((3, 2));
     let mut streams = Streams::new(Seed(0), "none");
     let error =
@@ -266,7 +270,8 @@ fn learned_rewards_are_pessimistic_under_the_continuous_adversary() {
     let task = Task::new(start, None, 10);
     let total = |choice: Choice<'_>| {
         let radius = array![0.2, 3.0];
-        let mut transition = Hallucination::new(&DisputedReward, choice, radius, true).unwrap();
+        let mut transition =
+            Hallucination::new(&DisputedReward, choice, radius, Noise::Gaussian).unwrap();
         let streams = &mut Streams::new(Seed(1), "reward");
         let policy = common::LinearPolicy(array![0.0]);
         let starts = array![[0.3], [0.1]];
@@ -324,7 +329,7 @@ fn a_stochastic_policy_draws_the_same_whoever_ends_earlier() {
     let returns = |termination: Option<Arc<dyn Termination>>| {
         let radius = array![1.0, 1.0];
         let choice = Choice::Member(0);
-        let mut transition = Hallucination::new(&model, choice, radius, false).unwrap();
+        let mut transition = Hallucination::new(&model, choice, radius, Noise::None).unwrap();
         let task = Task { termination, horizon: 3, ..task() };
         let (limits, streams) = (Limits::default(), &mut Streams::new(Seed(2), "policy"));
         run(&mut transition, &task, limits, &policy, starts.clone(), streams, |_| Ok(())).unwrap()

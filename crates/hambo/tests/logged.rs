@@ -13,7 +13,7 @@ use hambo::dynamics::{Members, Prediction};
 use hambo::task::{InitialStates, Termination};
 use hambo::{
     BoxError, Dataset, Dynamics, Evaluation, EvaluationSettings, LoggedSample, Model,
-    ModelSettings, Policy, Result, Seed, Silent, Stream, Task, Variant, Warning,
+    ModelSettings, Policy, Result, Seed, Silent, Stream, Task, Unseen, Variant, Warning,
 };
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, array, s};
 use rand::RngExt;
@@ -25,7 +25,7 @@ const HORIZON: usize = 8;
 fn model(dynamics: impl Dynamics, logs: &Dataset) -> Model {
     Model {
         data: logs.identity(),
-        logged: LoggedSample::of(logs, &logs.all(), &mut Seed(0).stream("sample")),
+        logged: LoggedSample::of(logs, &Unseen::by_all(logs.all()), &mut Seed(0).stream("sample")),
         ..common::calibrated(dynamics)
     }
 }
@@ -313,7 +313,7 @@ fn disturbed(memory: f32) -> Dataset {
 #[test]
 fn errors_that_follow_each_other_tell_that_the_state_lacks_something() {
     let ensemble = EnsembleSettings {
-        hidden: vec![16],
+        hidden: vec![64, 64],
         max_steps: 1000,
         learn_reward: false,
         ..Default::default()

@@ -91,10 +91,11 @@ fn kind(warning: &Warning) -> usize {
         Warning::Diverged { .. } => 16,
         Warning::WeakerSetting { .. } => 17,
         Warning::FewCalibrationEpisodes { .. } => 18,
+        Warning::FewReplayed { .. } => 19,
     }
 }
 
-const KINDS: usize = 19;
+const KINDS: usize = 20;
 
 /// Every kind, of a variant where it has one, and whether it stops a certificate.
 fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
@@ -105,7 +106,7 @@ fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
         variant,
         observed: 5,
         skewness: -3.0,
-        failures: 0.2,
+        correction: 0.7,
     };
     let second_opinion = Warning::SecondOpinion {
         objective: objective(),
@@ -138,6 +139,8 @@ fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
         (Warning::LearnedKernel, false),
         (Warning::FewStarts { observed: 4 }, false),
         (Warning::FewCalibrationEpisodes { episodes: 4 }, false),
+        (Warning::FewReplayed { episodes: 4 }, false),
+        (Warning::FewReplayed { episodes: 0 }, true),
         (skewed, bounds),
         (Warning::NoTermination { terminated_episodes: 3 }, true),
         (Warning::Diverged { objective: objective(), variant, restarts: 1 }, false),

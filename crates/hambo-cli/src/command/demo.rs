@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Demo, quiet: bool, progress: &Progress) -> Result<Exit>
     step("3. The worst that the logs still allow, against what the old controller got", &shown)?;
     say(
         "The demo's settings are reduced, to fit into a minute: small networks, few episodes. The \
-         defaults are larger, and take ten minutes or more.",
+         defaults are larger, and take some minutes.",
     )?;
     let outputs = Outputs {
         out: Some(run),
@@ -81,8 +81,7 @@ pub(crate) fn run(args: &Demo, quiet: bool, progress: &Progress) -> Result<Exit>
         report: Some(report.clone()),
     };
     let basis = Basis { data: None, model: Some(model) };
-    let bound =
-        BoundFlags { horizon: None, variants: Vec::new(), delta: None, accept_weaker: Vec::new() };
+    let bound = BoundFlags::default();
     let asked = Certify {
         threshold,
         evaluate: Evaluate { policy: policy.clone(), basis, bound, outputs, settings },

@@ -93,7 +93,7 @@ fn check_outputs(outputs: &Outputs) -> Result<()> {
 /// What the evaluation stands on.
 enum Basis<'a> {
     Model { saved: Box<SavedModel>, directory: &'a Path },
-    Data { dataset: Dataset, origin: Box<Origin>, path: &'a Path },
+    Data { dataset: Box<Dataset>, origin: Box<Origin>, path: &'a Path },
 }
 
 impl<'a> Basis<'a> {
@@ -103,7 +103,7 @@ impl<'a> Basis<'a> {
                 Ok(Self::Model { saved: Box::new(logs::load(directory)?), directory })
             }
             (None, Some(path)) => {
-                let dataset = logs::read(path, loaded, progress)?;
+                let dataset = Box::new(logs::read(path, loaded, progress)?);
                 let origin = Box::new(Origin::of(&dataset, path, loaded.config.to_toml()?));
                 Ok(Self::Data { dataset, origin, path })
             }

@@ -98,7 +98,6 @@ pub(crate) fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progres
 
 fn of(name: &str, document: &ResultDocument, truth: Option<f64>) -> Ranked {
     let found = &document.evaluation;
-    let neutral = found.variants.iter().find(|variant| !variant.variant.is_conservative());
     let warnings = found.warnings.iter().map(|warning| FileNote {
         code: warning.code().into(),
         message: warning.to_string(),
@@ -107,7 +106,7 @@ fn of(name: &str, document: &ResultDocument, truth: Option<f64>) -> Ranked {
     Ranked {
         policy: name.into(),
         lower_bound: found.lower_bound,
-        neutral: neutral.map(|variant| variant.estimate.mean),
+        neutral: found.neutral(),
         truth,
         warnings: warnings.chain(document.notes.iter().cloned()).collect(),
     }

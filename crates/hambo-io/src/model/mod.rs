@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `model.json` | schema, settings, data fingerprint, standardisation, calibration; Gaussian processes whole |
 //! | `networks.safetensors` | an ensemble's parameters |
+//! | `random.safetensors` | the frozen random networks that its members are added to, if there are any |
 //! | `logged.safetensors` | a sample of the logged transitions, which evaluations are held against |
+//! | `episodes.safetensors` | whole logged episodes, which are played again in the model's worlds |
 //! | `data.json` | the origin: what the data was called, its summary, its starts |
 //! | `checksums.txt` | BLAKE3 of the other files |
 //!
@@ -19,12 +21,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use hambo::dataset::DataIdentity;
+use hambo::dataset::{DataIdentity, Sources};
 use hambo::dynamics::ensemble::{Ensemble, SavedEnsemble};
 use hambo::dynamics::gp::GaussianProcess;
 use hambo::{
-    Calibration, Device, Dynamics, FitReport, LoggedActions, LoggedSample, Model, Persistence,
-    StateBounds,
+    Calibration, Device, Dynamics, FitReport, LoggedActions, LoggedEpisodes, LoggedSample, Model,
+    Persistence, StateBounds,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,12 +36,14 @@ use crate::atomic;
 use crate::error::{Error, Result};
 
 /// The version of the format that this crate writes and reads. Schema 1 had no sample of the logs,
-/// schema 2 no names of columns, and its origin stood apart.
-pub const SCHEMA: u64 = 3;
+/// schema 2 no names of columns, and its origin stood apart; schema 3 kept no whole episodes.
+pub const SCHEMA: u64 = 4;
 
 pub(crate) const DOCUMENT: &str = "model.json";
 const NETWORKS: &str = "networks.safetensors";
+const RANDOM: &str = "random.safetensors";
 const LOGGED: &str = "logged.safetensors";
+const EPISODES: &str = "episodes.safetensors";
 const ORIGIN: &str = "data.json";
 const CHECKSUMS: &str = "checksums.txt";
 
@@ -67,6 +71,7 @@ struct ModelFile {
     calibration: Calibration,
     persistence: Persistence,
     logged_actions: Vec<LoggedActions>,
+    episode_sources: Option<Sources>,
     data_range: StateBounds,
     reward_range: [f32; 2],
     range_widening: f32,
@@ -84,7 +89,7 @@ impl SavedModel {
     /// Saves to a directory that does not exist yet, which appears when it is complete.
     pub fn save(&self, directory: impl AsRef<Path>) -> Result<()> {
         let (directory, model) = (directory.as_ref(), &self.model);
-        let (dynamics, networks) = take_apart(&*model.dynamics)?;
+        let TakenApart { dynamics, networks, random } = take_apart(&*model.dynamics)?;
         let document = ModelFile {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").into(),
@@ -93,6 +98,7 @@ impl SavedModel {
             calibration: model.calibration.clone(),
             persistence: model.persistence.clone(),
             logged_actions: model.logged.actions.clone(),
+            episode_sources: model.episodes.sources.clone(),
             data_range: model.data_range.clone(),
             reward_range: model.reward_range,
             range_widening: model.range_widening,
@@ -108,7 +114,9 @@ impl SavedModel {
         let origin = serde_json::to_vec(&self.origin).map_err(unwritable(ORIGIN))?;
         let mut files = vec![(DOCUMENT, json)];
         files.extend(networks.map(|bytes| (NETWORKS, bytes)));
+        files.extend(random.map(|bytes| (RANDOM, bytes)));
         files.push((LOGGED, model.logged.to_safetensors()));
+        files.push((EPISODES, model.episodes.to_safetensors()));
         files.push((ORIGIN, origin));
         let listed = files.iter().map(|(name, bytes)| (*name, &bytes[..]));
         let checksums = checksums(listed).into_bytes();
@@ -129,10 +137,11 @@ impl SavedModel {
         let directory = directory.as_ref();
         let checksums_found = read(directory, CHECKSUMS)?;
         let document = read(directory, DOCUMENT)?;
-        let networks = match read(directory, NETWORKS) {
-            Err(Error::NotAModel { .. }) => None,
-            other => Some(other?),
+        let if_any = |name| match read(directory, name) {
+            Err(Error::NotAModel { .. }) => Ok(None),
+            other => other.map(Some),
         };
+        let (networks, random) = (if_any(NETWORKS)?, if_any(RANDOM)?);
         // An older or newer schema is named as such, before anything else is expected of the file.
         let schema = schema_of(directory, &document)?;
         if schema != SCHEMA {
@@ -140,9 +149,12 @@ impl SavedModel {
             return Err(Error::Schema { path, found: schema, expected: SCHEMA });
         }
         let (logged, origin) = (read(directory, LOGGED)?, read(directory, ORIGIN)?);
+        let episodes = read(directory, EPISODES)?;
         let mut files = vec![(DOCUMENT, &document[..])];
         files.extend(networks.as_ref().map(|bytes| (NETWORKS, &bytes[..])));
+        files.extend(random.as_ref().map(|bytes| (RANDOM, &bytes[..])));
         files.push((LOGGED, &logged));
+        files.push((EPISODES, &episodes));
         files.push((ORIGIN, &origin));
         compare(directory, &checksums_found, &files)?;
 
@@ -154,7 +166,7 @@ impl SavedModel {
             serde_json::from_slice(&origin).map_err(|error| content(ORIGIN, error.to_string()))?;
         let dynamics: Arc<dyn Dynamics> = match (document.dynamics, networks) {
             (SavedDynamics::Ensemble(saved), Some(bytes)) => {
-                let ensemble = Ensemble::of_saved(saved, &bytes, Device::Cpu)
+                let ensemble = Ensemble::of_saved(saved, &bytes, random.as_deref(), Device::Cpu)
                     .map_err(|error| content(NETWORKS, error.to_string()))?;
                 Arc::new(ensemble)
             }
@@ -169,9 +181,12 @@ impl SavedModel {
         };
         let logged = LoggedSample::from_safetensors(&logged, document.logged_actions)
             .map_err(|error| content(LOGGED, error.to_string()))?;
+        let episodes = LoggedEpisodes::from_safetensors(&episodes, document.episode_sources)
+            .map_err(|error| content(EPISODES, error.to_string()))?;
         let model = Model {
             dynamics,
             logged,
+            episodes,
             persistence: document.persistence,
             calibration: document.calibration,
             data_range: document.data_range,
@@ -215,20 +230,33 @@ fn check_widths(model: &Model, origin: &Origin) -> Result<(), (&'static str, Str
     {
         return Err((LOGGED, "the sample of the logs does not fit the model".into()));
     }
+    if !model.episodes.fits(states, actions, dynamics.members()) {
+        return Err((EPISODES, "the logged episodes do not fit the model".into()));
+    }
     match origin.fits(states, actions) {
         true => Ok(()),
         false => Err((ORIGIN, "it belongs to other data than the model".into())),
     }
 }
 
-fn take_apart(dynamics: &dyn Dynamics) -> Result<(SavedDynamics, Option<Vec<u8>>)> {
+struct TakenApart {
+    dynamics: SavedDynamics,
+    networks: Option<Vec<u8>>,
+    random: Option<Vec<u8>>,
+}
+
+fn take_apart(dynamics: &dyn Dynamics) -> Result<TakenApart> {
     let dynamics: &dyn Any = dynamics;
     if let Some(ensemble) = dynamics.downcast_ref::<Ensemble>() {
-        let (saved, networks) = ensemble.to_saved();
-        return Ok((SavedDynamics::Ensemble(saved), Some(networks)));
+        let (saved, networks, random) = ensemble.to_saved();
+        let (dynamics, networks) = (SavedDynamics::Ensemble(saved), Some(networks));
+        return Ok(TakenApart { dynamics, networks, random });
     }
     match dynamics.downcast_ref::<GaussianProcess>() {
-        Some(processes) => Ok((SavedDynamics::Gp(processes.clone()), None)),
+        Some(processes) => {
+            let dynamics = SavedDynamics::Gp(processes.clone());
+            Ok(TakenApart { dynamics, networks: None, random: None })
+        }
         None => Err(Error::Unsupported),
     }
 }

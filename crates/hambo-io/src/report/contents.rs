@@ -32,7 +32,7 @@ pub(super) struct Contents<'a> {
     pub(super) evaluation: &'a Evaluation,
     pub(super) options: &'a ReportOptions,
     pub(super) verdict: Verdict,
-    /// The conservative variant with the smallest bound.
+    /// The variant whose bound counts.
     pub(super) deciding: Option<&'a VariantResult>,
     /// A neutral variant to compare with.
     pub(super) neutral: Option<&'a VariantResult>,

@@ -6,10 +6,16 @@ use hambo::{Guarantee, VariantResult};
 use super::contents::Contents;
 use super::markup::{NUMBER, TEXT, section, table};
 use super::text::{as_given, escape, fixed, number, percent, rounded_down};
+use super::worlds;
 
 pub(super) fn guarantee(contents: &Contents<'_>) -> String {
     let evaluation = contents.evaluation;
+    let limit = worlds::limit(contents);
     let lead = match evaluation.guarantee {
+        _ if limit.is_some() => {
+            "δ covers how much the worlds disagree and the Monte Carlo error, on one assumption, which your \
+             own logs have tested."
+        }
         Some(_) => {
             "For Gaussian processes δ covers the model and the Monte Carlo error, one half each, on \
              the conditions below."
@@ -20,8 +26,71 @@ pub(super) fn guarantee(contents: &Contents<'_>) -> String {
         Some(proven) => format!("{}{}", region(contents, proven), gap(contents, proven)),
         None => String::new(),
     };
-    let content = format!("{}{}{theorems}", parts(contents), limits(contents));
+    let content = match limit {
+        Some(limit) => format!("{}{}", parts_of_worlds(contents), worlds::terms(contents, limit)),
+        None => format!("{}{}{theorems}", parts(contents), limits(contents)),
+    };
     section("guarantee", "What is guaranteed", lead, &content)
+}
+
+/// Each part of a limit over worlds: what was done, and when it holds.
+fn parts_of_worlds(contents: &Contents<'_>) -> String {
+    let evaluation = contents.evaluation;
+    let episodes = fixed(evaluation.settings.episodes as f64, 0);
+    let limit = worlds::limit(contents);
+    let tested = match limit.and_then(|limit| limit.replay.as_ref()) {
+        Some(replay) => format!(
+            "Measured in the worlds’ own spread, the model errs no more about this policy’s return than \
+             it did about {} replayed episodes (worst: {}).",
+            replay.episodes(),
+            escape(&replay.worst)
+        ),
+        None => {
+            "The truth is like one more world. <strong>No logged episode has tested it.</strong>"
+                .into()
+        }
+    };
+    let model = vec![
+        "Model".to_owned(),
+        format!(
+            "Each of {} worlds, one function in all steps, was fitted on its own draw of the episodes. A \
+             Student limit over them holds for one more world.",
+            evaluation.members
+        ),
+        tested,
+    ];
+    let independent = match starts_are_sampled(contents) {
+        true => "logged starts, each with all of its episodes,",
+        false => "episodes",
+    };
+    let monte_carlo = vec![
+        "Monte Carlo".to_owned(),
+        format!(
+            "{episodes} fresh episodes in every world, from the same starts and with the same draws."
+        ),
+        format!("The {independent} are independent, and their mean is close to normal."),
+    ];
+    let columns = [("Part", TEXT), ("What was done", TEXT), ("Holds if", TEXT)];
+    let table = table(&columns, &[model, monte_carlo], None);
+    format!("<div class=\"parts\">{table}{}</div>", joint(contents))
+}
+
+/// What δ means for several bounds at once.
+fn joint(contents: &Contents<'_>) -> String {
+    let evaluation = contents.evaluation;
+    let part = evaluation.monte_carlo_delta;
+    match evaluation.constraints.len() {
+        0 => String::new(),
+        constraints => {
+            let bounds = constraints + 1;
+            let together = evaluation.delta - part + bounds as f64 * part;
+            format!(
+                "<p class=\"note\">Each of the {bounds} bounds, of the return and of the constraints, has a δ \
+                 of its own. All together, what δ covers fails with probability {} at the most.</p>",
+                as_given(rounded(together.min(1.0)))
+            )
+        }
+    }
 }
 
 /// Each part of the bound: its share of δ, what was done, and when it holds.
@@ -55,21 +124,8 @@ fn parts(contents: &Contents<'_>) -> String {
     ];
     let columns =
         [("Part", TEXT), ("Share of δ", TEXT), ("What was done", TEXT), ("Holds if", TEXT)];
-    let joint = match evaluation.constraints.len() {
-        0 => String::new(),
-        constraints => {
-            let bounds = constraints + 1;
-            let part = contents.evaluation.monte_carlo_delta;
-            let together = evaluation.delta - part + bounds as f64 * part;
-            format!(
-                "<p class=\"note\">Each of the {bounds} bounds, of the return and of the constraints, has a δ \
-                 of its own. All together, what δ covers fails with probability {} at the most.</p>",
-                as_given(rounded(together.min(1.0)))
-            )
-        }
-    };
     let table = table(&columns, &[model, monte_carlo, adversary], None);
-    format!("<div class=\"parts\">{table}{joint}</div>")
+    format!("<div class=\"parts\">{table}{}</div>", joint(contents))
 }
 
 fn heuristic_model(contents: &Contents<'_>) -> Vec<String> {
@@ -197,7 +253,7 @@ fn limits(contents: &Contents<'_>) -> String {
     };
     format!(
         "<h3>The Monte Carlo limit</h3>{}<p class=\"note\">s is the mean’s standard error, {counted}, and t \
-         the {} quantile of Student’s distribution with G − 1 degrees of freedom.{many}</p>",
+         the {} quantile of Student’s distribution with G − 1 degrees of freedom, larger for skewed returns.{many}</p>",
         table(&columns, &rows, main),
         as_given(rounded(1.0 - delta))
     )

@@ -12,6 +12,7 @@ mod plot;
 mod png;
 mod text;
 mod words;
+mod worlds;
 
 use hambo::Evaluation;
 

@@ -1,12 +1,12 @@
 //! The page itself.
 
-use hambo::{VariantResult, Verdict};
+use hambo::{Variant, VariantResult, Verdict};
 
 use super::contents::Contents;
 use super::figures::{self, Figure, STYLE};
 use super::markup::{NUMBER, TEXT, facts, section, table};
 use super::text::{as_given, escape, fixed, in_lines, percent, rounded_down};
-use super::{data, guarantee, words};
+use super::{data, guarantee, words, worlds};
 
 const PAGE_STYLE: &str = include_str!("page.css");
 
@@ -20,6 +20,7 @@ pub(super) fn page(contents: &Contents<'_>) -> String {
         warnings(contents),
         constraints(contents),
         guarantee::guarantee(contents),
+        worlds::replay(contents),
         assumptions(contents),
         section("returns", "Returns", "", &pictures(&figures, &["returns", "horizon"], "pair")),
         section("gap", "The gap", GAP, &pictures(&figures, &["gap", "costs"], "pair")),
@@ -88,8 +89,8 @@ fn top(contents: &Contents<'_>, figures: &[Figure]) -> String {
     if let Some(threshold) = contents.options.threshold {
         fact("", "Threshold", &as_given(threshold));
     }
-    if let Some(neutral) = contents.neutral {
-        fact("", "Neutral estimate", &fixed(neutral.estimate.mean, contents.decimals));
+    if let Some(expected) = contents.evaluation.neutral() {
+        fact("", "Neutral estimate", &fixed(expected, contents.decimals));
     }
     let bounds = figures.iter().find(|figure| figure.name == "bounds").map(picture);
     format!(
@@ -223,8 +224,7 @@ fn constraints(contents: &Contents<'_>) -> String {
     }
     let columns =
         [("Constraint", TEXT), ("Lower bound", NUMBER), ("Required: at least zero", TEXT)];
-    let lead = "The mean over the steps of an episode, bounded in the same way as the return, by \
-                adversaries of its own.";
+    let lead = "The mean over the steps of an episode, bounded in the same way as the return.";
     section("constraints", "Constraints", lead, &table(&columns, &rows, None))
 }
 
@@ -274,7 +274,12 @@ fn adversaries(contents: &Contents<'_>, figures: &[Figure]) -> String {
         training.unwrap_or_default(),
         pictures(figures, &["episodes"], "wide")
     );
-    section("adversaries", "The adversaries", "", &content)
+    let heading = match contents.evaluation.deciding {
+        Some(Variant::Worlds) if variants.len() == 1 => "The worlds",
+        Some(Variant::Worlds) => "The worlds, and stress tests",
+        _ => "The adversaries",
+    };
+    section("adversaries", heading, "", &content)
 }
 
 fn model(contents: &Contents<'_>, figures: &[Figure]) -> String {

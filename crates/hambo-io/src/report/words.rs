@@ -4,10 +4,12 @@ use hambo::{StateLimits, Variant, Verdict};
 
 use super::contents::Contents;
 use super::text::{as_given, confidence, fixed, number, percent, rounded_down};
+use super::worlds;
 
 /// What a variant does, in three or four words.
 pub(super) fn of_variant(variant: Variant) -> &'static str {
     match variant {
+        Variant::Worlds => "limit over all members",
         Variant::Ca => "adversary shifts states",
         Variant::Da1 => "adversary picks members",
         Variant::DaInf => "worst member throughout",
@@ -25,7 +27,7 @@ pub(super) fn of_verdict(contents: &Contents<'_>) -> String {
     let steps = evaluation.horizon;
     match (&contents.verdict, bound) {
         (_, None) => "Only neutral variants ran. They estimate the return, but bound nothing: run \
-                      at least one of CA, DA1 and DAinf."
+                      the default, or one of worlds, CA, DA1 and DAinf."
             .into(),
         (Verdict::Certified { weaker }, Some(bound)) => format!(
             "Over {steps} steps the policy’s expected return is at least {bound}, and so reaches \
@@ -98,6 +100,12 @@ pub(super) fn assumptions(contents: &Contents<'_>) -> Vec<String> {
                     that is stated, and its noise is Gaussian. If so, the confidence region holds \
                     the truth."
             .into(),
+        None if worlds::limit(contents).is_some() => format!(
+            "Measured in the spread of the {} worlds, the model errs no more about this policy’s return \
+             than about those of the logged episodes. Nothing proves this for a policy that goes elsewhere; \
+             the share of steps outside the data is the evidence.",
+            evaluation.members
+        ),
         None => format!(
             "Where the hallucinated episodes go, the spread of the {} members, calibrated on {} \
              points that they were not fitted on, is as large as their error. Nothing proves this; \
@@ -106,11 +114,13 @@ pub(super) fn assumptions(contents: &Contents<'_>) -> Vec<String> {
             fixed(evaluation.calibration.points as f64, 0)
         ),
     });
-    said.push(
-        "The trained adversaries come close to the worst case that the model allows. A stronger one \
-         could only lower the bound; the learning curves show whether more training still did."
-            .into(),
-    );
+    if worlds::limit(contents).is_none() {
+        said.push(
+            "The trained adversaries come close to the worst case that the model allows. A stronger one \
+             could only lower the bound; the learning curves show whether more training still did."
+                .into(),
+        );
+    }
     if let Some(estimate) = evaluation.variants.first().map(|variant| variant.estimate) {
         said.push(match estimate.independent < settings.episodes {
             true => format!(

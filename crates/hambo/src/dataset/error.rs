@@ -112,6 +112,15 @@ pub enum DatasetError {
         found: usize,
     },
 
+    /// There is not one source per episode.
+    #[error("{found} sources for {expected} episodes; give one per episode")]
+    Sources {
+        /// Episodes of the dataset.
+        expected: usize,
+        /// Sources that were given.
+        found: usize,
+    },
+
     /// There is not one flag per step.
     #[error("flag `{flag}` has {found} rows, the dataset has {expected}; give one flag per step")]
     FlagRows {

@@ -9,6 +9,7 @@ mod episodes;
 mod error;
 mod identity;
 mod names;
+mod sources;
 mod split;
 mod standardize;
 mod summary;
@@ -25,6 +26,7 @@ pub use episodes::{Episode, EpisodeSpan, FlatColumns};
 pub use error::{Column, DatasetError, DatasetNote, Quantity};
 pub use identity::{DataIdentity, Identifier};
 pub use names::ColumnNames;
+pub use sources::Sources;
 pub use split::Subset;
 pub use standardize::Standardizer;
 pub use summary::{Range as ValueRange, Summary};
@@ -41,6 +43,7 @@ pub struct Dataset {
     rewards: Buffer,
     next_states: Buffer,
     episodes: Vec<EpisodeSpan>,
+    sources: Option<Sources>,
     names: Option<ColumnNames>,
     notes: Vec<DatasetNote>,
 }
@@ -78,6 +81,7 @@ impl Dataset {
             rewards: columns.rewards,
             next_states: columns.next_states,
             episodes: checked.episodes,
+            sources: None,
             names,
             notes: checked.notes,
         })
@@ -93,9 +97,29 @@ impl Dataset {
         Ok(self)
     }
 
+    /// Declares where each episode came from: a policy, a machine, a week, a patient.
+    pub fn with_sources(mut self, of_episodes: Vec<String>) -> Result<Self, DatasetError> {
+        let (expected, found) = (self.episodes.len(), of_episodes.len());
+        if expected != found {
+            return Err(DatasetError::Sources { expected, found });
+        }
+        self.sources = Some(Sources::new(&of_episodes));
+        Ok(self)
+    }
+
+    /// Where the episodes came from, if somebody has said it.
+    pub fn sources(&self) -> Option<&Sources> {
+        self.sources.as_ref()
+    }
+
     /// Number of transitions.
     pub fn rows(&self) -> usize {
         self.rewards.len()
+    }
+
+    /// The episode that a row belongs to.
+    pub fn episode_of(&self, row: usize) -> usize {
+        self.episodes.partition_point(|episode| episode.rows.end <= row)
     }
 
     /// Columns of a state, d_s.
@@ -184,6 +208,24 @@ impl Dataset {
 }
 
 impl Batch {
+    /// No rows.
+    pub(crate) fn none(state_dim: usize, action_dim: usize) -> Self {
+        Self {
+            states: Array2::zeros((0, state_dim)),
+            actions: Array2::zeros((0, action_dim)),
+            rewards: Array1::zeros(0),
+            next_states: Array2::zeros((0, state_dim)),
+        }
+    }
+
+    /// Whether its parts have these sizes: needed after loading.
+    pub(crate) fn fits(&self, rows: usize, state_dim: usize, action_dim: usize) -> bool {
+        self.states.dim() == (rows, state_dim)
+            && self.actions.dim() == (rows, action_dim)
+            && self.rewards.len() == rows
+            && self.next_states.dim() == (rows, state_dim)
+    }
+
     /// What the dynamics model sees: `(s, a)`, `[rows, d_s + d_a]`.
     pub fn inputs(&self) -> Array2<f32> {
         inputs(self.states.view(), self.actions.view())

@@ -64,6 +64,12 @@ impl<'a> Subset<'a> {
         Ok((Self::new(self.dataset, rest), Self::new(self.dataset, order)))
     }
 
+    /// Those of its episodes that are wanted.
+    pub(crate) fn only(&self, is_wanted: impl Fn(usize) -> bool) -> Self {
+        let episodes = self.episodes.iter().copied().filter(|&episode| is_wanted(episode));
+        Self::new(self.dataset, episodes.collect())
+    }
+
     /// The whole dataset that this is a part of.
     pub fn dataset(&self) -> &'a Dataset {
         self.dataset
@@ -93,12 +99,11 @@ impl<'a> Subset<'a> {
         self.dataset.gather(&rows)
     }
 
-    /// `count` rows drawn uniformly with replacement, so that no permutation of a large dataset
-    /// has to be held.
-    pub fn sample(&self, count: usize, rng: &mut Stream) -> Batch {
+    /// `count` rows of the dataset, drawn uniformly with replacement, so that no permutation of a
+    /// large one has to be held.
+    pub fn sample(&self, count: usize, rng: &mut Stream) -> Vec<usize> {
         let total = self.rows();
-        let rows: Vec<usize> = (0..count).map(|_| self.row(rng.random_range(0..total))).collect();
-        self.dataset.gather(&rows)
+        (0..count).map(|_| self.row(rng.random_range(0..total))).collect()
     }
 
     /// All rows in consecutive batches of `size`.

@@ -132,6 +132,39 @@ impl Prediction {
         }
     }
 
+    /// What only some members say, row by row: those with a flag in `who`, `[batch, members]`. Rows without
+    /// any, and models without members, are left as they are.
+    ///
+    /// Few members scatter less than all of them by the same spread; their σ_e² is scaled to what K
+    /// would be expected to show.
+    pub(crate) fn by_those(mut self, who: ArrayView2<'_, bool>) -> Self {
+        let Some(members) = self.members.take() else { return self };
+        let k = members.means.len_of(Axis(0));
+        if who.ncols() == k {
+            for (row, who) in who.rows().into_iter().enumerate() {
+                let some: Vec<usize> = (0..k).filter(|&member| who[member]).collect();
+                if !some.is_empty() {
+                    self.set_row(row, &members, &some);
+                }
+            }
+        }
+        Self { members: Some(members), ..self }
+    }
+
+    fn set_row(&mut self, row: usize, members: &Members, some: &[usize]) {
+        let (m, k) = (some.len() as f32, members.means.len_of(Axis(0)) as f32);
+        for output in 0..self.mean.ncols() {
+            let sum = |value: &dyn Fn(usize) -> f32| some.iter().map(|&k| value(k)).sum::<f32>();
+            let mean = sum(&|k| members.means[[k, row, output]]) / m;
+            let squares = sum(&|k| (members.means[[k, row, output]] - mean).powi(2));
+            let noise = sum(&|k| members.stds[[k, row, output]].powi(2));
+            self.mean[[row, output]] = mean;
+            self.epistemic_std[[row, output]] =
+                (squares / (m - 1.0).max(1.0) * (k - 1.0) / k).sqrt();
+            self.aleatoric_std[[row, output]] = (noise / m).sqrt();
+        }
+    }
+
     /// Standard deviation of the predictive distribution, √(σ_e² + σ_a²).
     pub fn total_std(&self) -> Array2<f32> {
         ndarray::Zip::from(&self.epistemic_std)
@@ -178,5 +211,22 @@ mod tests {
         assert_eq!(prediction.epistemic_std, array![[1.0]]);
         assert!((prediction.aleatoric_std[[0, 0]] - 0.5_f32.sqrt()).abs() < 1e-6);
         assert!((prediction.total_std()[[0, 0]] - 1.5_f32.sqrt()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn rows_are_predicted_by_those_who_are_asked() {
+        let members = Members {
+            means: array![[[1.0], [1.0]], [[3.0], [3.0]], [[8.0], [8.0]]],
+            stds: array![[[1.0], [1.0]], [[1.0], [1.0]], [[2.0], [2.0]]],
+        };
+        let all = Prediction::of_members(members);
+        let who = array![[true, true, false], [false, false, false]];
+        let found = all.clone().by_those(who.view());
+        assert_eq!(found.mean, array![[2.0], [4.0]]);
+        // Two that differ by two have a variance of 2, of which three would be expected to show 2/3.
+        assert!((found.epistemic_std[[0, 0]] - (4.0_f32 / 3.0).sqrt()).abs() < 1e-6);
+        assert_eq!(found.aleatoric_std[[0, 0]], 1.0);
+        assert_eq!(found.epistemic_std[[1, 0]], all.epistemic_std[[1, 0]]);
+        assert_eq!(all.clone().by_those(array![[true], [true]].view()), all);
     }
 }

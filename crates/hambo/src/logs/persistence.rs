@@ -7,9 +7,10 @@
 use ndarray::Array1;
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::{Subset, Target};
+use crate::dataset::Target;
 use crate::dynamics::Dynamics;
 use crate::error::Result;
+use crate::unseen::Unseen;
 
 /// Rows that it rests on at the most.
 const MOST_ROWS: usize = 20_000;
@@ -24,7 +25,8 @@ pub struct Persistence {
 }
 
 impl Persistence {
-    pub(crate) fn measure(dynamics: &dyn Dynamics, data: &Subset<'_>) -> Result<Self> {
+    pub(crate) fn measure(dynamics: &dyn Dynamics, unseen: &Unseen<'_>) -> Result<Self> {
+        let data = unseen.data();
         let outputs = dynamics.outputs();
         let mut pairs = Array1::<f64>::zeros(outputs);
         let mut errors = Moments::new(outputs);
@@ -32,8 +34,8 @@ impl Persistence {
         let mut rows = 0;
         for &episode in data.episodes() {
             let span = data.dataset().episodes()[episode].rows.clone();
-            let batch = data.dataset().gather(&span.collect::<Vec<_>>());
-            let expected = dynamics.predict(batch.states.view(), batch.actions.view())?.mean;
+            let (batch, prediction) = unseen.predict(dynamics, &span.collect::<Vec<_>>())?;
+            let expected = prediction.mean;
             let targets_of = |target| batch.targets(target, dynamics.predicts_reward());
             let (observed, changes) =
                 (targets_of(Target::NextState), targets_of(Target::Difference));

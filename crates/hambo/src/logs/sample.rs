@@ -3,13 +3,14 @@
 
 use ndarray::{Array1, Array2, ArrayView1};
 use rand::seq::SliceRandom;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 
-use crate::dataset::{Batch, Dataset, Subset};
-use crate::error::{Error, Result};
+use super::tensors::{Read, Written};
+use crate::dataset::{Batch, Dataset};
+use crate::error::Result;
 use crate::rng::Stream;
 use crate::task::{self, Task};
 use crate::thresholds::Thresholds;
+use crate::unseen::Unseen;
 use crate::warning::Warning;
 
 /// Transitions kept at the most, and how many of them may be an episode's terminal one.
@@ -26,8 +27,8 @@ pub struct LoggedSample {
     pub transitions: Batch,
     /// Whether an episode terminated there.
     pub terminated: Array1<bool>,
-    /// Whether the model was calibrated on it, not fitted.
-    pub held_out: Array1<bool>,
+    /// Which members were not fitted on it, `[rows, members]`; one column if that is the same for all.
+    pub unseen: Array2<bool>,
     /// How many rows of the data each stands for: terminal ones are kept more often than others.
     pub weights: Array1<f32>,
     /// What was done anywhere in the data, per action column.
@@ -45,12 +46,8 @@ pub enum LoggedActions {
 }
 
 impl LoggedSample {
-    /// A sample of a dataset, of which `held_out` are the episodes that the model was not fitted on.
-    pub fn of(dataset: &Dataset, held_out: &Subset<'_>, rng: &mut Stream) -> Self {
-        let mut is_held_out = vec![false; dataset.rows()];
-        for &episode in held_out.episodes() {
-            is_held_out[dataset.episodes()[episode].rows.clone()].fill(true);
-        }
+    /// A sample of a dataset, of which the model was not fitted on `unseen`.
+    pub fn of(dataset: &Dataset, unseen: &Unseen<'_>, rng: &mut Stream) -> Self {
         let ends = dataset.episodes().iter().filter(|episode| episode.terminated);
         let mut is_terminal = vec![false; dataset.rows()];
         ends.for_each(|episode| is_terminal[episode.rows.end - 1] = true);
@@ -72,7 +69,7 @@ impl LoggedSample {
         Self {
             transitions: dataset.gather(&rows),
             terminated: rows.iter().map(|&row| is_terminal[row]).collect(),
-            held_out: rows.iter().map(|&row| is_held_out[row]).collect(),
+            unseen: unseen.of_rows(dataset, &rows),
             weights: rows.iter().map(weight).collect(),
             actions: dataset.actions().columns().into_iter().map(LoggedActions::of).collect(),
         }
@@ -80,16 +77,10 @@ impl LoggedSample {
 
     /// Of logs that nobody kept: nothing is held against them.
     pub fn none(state_dim: usize, action_dim: usize) -> Self {
-        let transitions = Batch {
-            states: Array2::zeros((0, state_dim)),
-            actions: Array2::zeros((0, action_dim)),
-            rewards: Array1::zeros(0),
-            next_states: Array2::zeros((0, state_dim)),
-        };
         Self {
-            transitions,
+            transitions: Batch::none(state_dim, action_dim),
             terminated: Array1::default(0),
-            held_out: Array1::default(0),
+            unseen: Array2::default((0, 1)),
             weights: Array1::zeros(0),
             actions: Vec::new(),
         }
@@ -100,84 +91,32 @@ impl LoggedSample {
         self.terminated.len()
     }
 
-    /// The transitions in the safetensors format; `actions` are not among them.
+    /// The arrays in the safetensors format; `actions` are not among them.
     pub fn to_safetensors(&self) -> Vec<u8> {
-        let Batch { states, actions, rewards, next_states } = &self.transitions;
-        let bytes = |values: &mut dyn Iterator<Item = &f32>| -> Vec<u8> {
-            values.flat_map(|value| value.to_le_bytes()).collect()
-        };
-        let flags = |flags: &Array1<bool>| flags.iter().map(|&flag| u8::from(flag)).collect();
-        let (ended, held_out): (Vec<u8>, Vec<u8>) =
-            (flags(&self.terminated), flags(&self.held_out));
-        let parts = [
-            ("states", Dtype::F32, states.shape(), bytes(&mut states.iter())),
-            ("actions", Dtype::F32, actions.shape(), bytes(&mut actions.iter())),
-            ("rewards", Dtype::F32, rewards.shape(), bytes(&mut rewards.iter())),
-            ("next_states", Dtype::F32, next_states.shape(), bytes(&mut next_states.iter())),
-            ("weights", Dtype::F32, self.weights.shape(), bytes(&mut self.weights.iter())),
-            ("terminated", Dtype::U8, self.terminated.shape(), ended),
-            ("held_out", Dtype::U8, self.held_out.shape(), held_out),
-        ];
-        let views = parts.iter().map(|(name, dtype, shape, bytes)| {
-            let view = TensorView::new(*dtype, shape.to_vec(), bytes);
-            (*name, view.expect("each part has as many bytes as its shape says"))
-        });
-        serialize(views, None).expect("names are unique and shapes match")
+        let written = Written::default().batch(&self.transitions);
+        let written = written.numbers("weights", self.weights.shape(), self.weights.iter());
+        let shape = self.terminated.shape();
+        let written = written.flags("terminated", shape, self.terminated.iter());
+        written.flags("unseen", self.unseen.shape(), self.unseen.iter()).to_bytes()
     }
 
     /// Reads what [`to_safetensors`](Self::to_safetensors) wrote.
     pub fn from_safetensors(bytes: &[u8], actions: Vec<LoggedActions>) -> Result<Self> {
-        let bad = |message: String| Error::SavedSample(message);
-        let file = SafeTensors::deserialize(bytes)
-            .map_err(|error| bad(format!("not a safetensors file: {error}")))?;
-        let find = |name: &str, dtype: Dtype, axes: usize| {
-            let view =
-                file.tensor(name).map_err(|_| bad(format!("the tensor `{name}` is missing")))?;
-            if view.dtype() != dtype || view.shape().len() != axes {
-                return Err(bad(format!("`{name}` is {:?} {:?}", view.dtype(), view.shape())));
-            }
-            Ok(view)
-        };
-        let numbers = |name: &str, axes: usize| {
-            let view = find(name, Dtype::F32, axes)?;
-            let chunks = view.data().chunks_exact(4);
-            let values: Vec<f32> =
-                chunks.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-            if let Some(value) = values.iter().find(|value| !value.is_finite()) {
-                return Err(bad(format!("`{name}` contains {value}")));
-            }
-            Ok((view.shape().to_vec(), values))
-        };
-        let flags = |name: &str| -> Result<Array1<bool>> {
-            Ok(find(name, Dtype::U8, 1)?.data().iter().map(|&flag| flag != 0).collect())
-        };
-        let matrix = |name: &str| {
-            let (shape, values) = numbers(name, 2)?;
-            Array2::from_shape_vec((shape[0], shape[1]), values)
-                .map_err(|error| bad(format!("`{name}`: {error}")))
-        };
+        let read = Read::new(bytes)?;
         Ok(Self {
-            transitions: Batch {
-                states: matrix("states")?,
-                actions: matrix("actions")?,
-                rewards: Array1::from(numbers("rewards", 1)?.1),
-                next_states: matrix("next_states")?,
-            },
-            terminated: flags("terminated")?,
-            held_out: flags("held_out")?,
-            weights: Array1::from(numbers("weights", 1)?.1),
+            transitions: read.batch()?,
+            terminated: Array1::from(read.flags("terminated")?),
+            unseen: read.matrix_of_flags("unseen")?,
+            weights: read.column("weights")?,
             actions,
         })
     }
 
     /// Whether the parts belong together and to a model of these widths: needed after loading.
     pub fn fits(&self, state_dim: usize, action_dim: usize) -> bool {
-        let (rows, sample) = (self.rows(), &self.transitions);
-        sample.states.dim() == (rows, state_dim)
-            && sample.next_states.dim() == (rows, state_dim)
-            && sample.actions.dim() == (rows, action_dim)
-            && sample.rewards.len() == rows
-            && self.held_out.len() == rows
+        let rows = self.rows();
+        self.transitions.fits(rows, state_dim, action_dim)
+            && self.unseen.nrows() == rows
             && self.weights.len() == rows
             && self.weights.iter().all(|&weight| weight > 0.0)
             && (self.actions.len() == action_dim || rows == 0)
@@ -263,6 +202,18 @@ impl LoggedActions {
         }
     }
 
+    /// The value that was logged, or could have been, which is closest to this one.
+    pub(crate) fn nearest(&self, value: f32) -> f32 {
+        match self {
+            Self::Range(low, high) => value.clamp(*low, *high),
+            Self::Choices(choices) => {
+                let distance = |choice: &f32| (choice - value).abs();
+                let closest = choices.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+                closest.copied().unwrap_or(value)
+            }
+        }
+    }
+
     /// With some room for rounding.
     fn contains(&self, value: f32) -> bool {
         match self {
@@ -309,7 +260,8 @@ mod tests {
     #[test]
     fn a_sample_of_many_episodes_sees_every_step_of_them() {
         let data = data(1_000);
-        let logged = LoggedSample::of(&data, &data.all(), &mut Seed(0).stream("sample"));
+        let logged =
+            LoggedSample::of(&data, &Unseen::by_all(data.all()), &mut Seed(0).stream("sample"));
         assert_eq!(logged.rows(), MOST_ROWS);
         let mut seen = [0; 200];
         logged.transitions.states.iter().for_each(|&step| seen[step as usize] += 1);
@@ -321,7 +273,8 @@ mod tests {
     #[test]
     fn weights_stand_for_the_rows_that_are_left_out() {
         let data = data(1_000);
-        let logged = LoggedSample::of(&data, &data.all(), &mut Seed(0).stream("sample"));
+        let logged =
+            LoggedSample::of(&data, &Unseen::by_all(data.all()), &mut Seed(0).stream("sample"));
         let weight_of = |terminal: bool| -> f32 {
             let pairs = logged.weights.iter().zip(&logged.terminated);
             pairs.filter(|(_, ended)| **ended == terminal).map(|(weight, _)| *weight).sum()

@@ -9,8 +9,7 @@
 //! Kin of the model-free Monte Carlo estimator of Fonteneau et al. (2013), which strings logged
 //! transitions together; here the model carries the state, and only its errors are borrowed.
 
-use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
-use rand::RngExt;
+use ndarray::{Array2, ArrayView2, Axis, concatenate};
 
 use super::error_tree::ErrorTree;
 use super::sample::LoggedSample;
@@ -18,15 +17,14 @@ use crate::dataset::Target;
 use crate::dynamics::Dynamics;
 use crate::error::Result;
 use crate::game::{Game, Played};
-use crate::rng::Stream;
-use crate::rollout::{self, Moment, Outcome, Step, Streams, TransitionModel};
+use crate::hallucination::{Choice, Errors, Noise};
+use crate::rollout::{Moment, Step, Streams};
 
 /// Episodes behind a second opinion.
 const EPISODES: usize = 300;
 
-/// A model with its errors on the logs.
-pub(crate) struct BorrowedErrors<'a> {
-    dynamics: &'a dyn Dynamics,
+/// A model's errors on the logs.
+pub(crate) struct BorrowedErrors {
     /// `[rows, outputs]`
     errors: Array2<f32>,
     tree: ErrorTree,
@@ -39,22 +37,22 @@ pub(crate) struct Opinion {
     pub ended: f64,
 }
 
-impl<'a> BorrowedErrors<'a> {
+impl BorrowedErrors {
     /// `None` without logs to borrow from.
-    pub(crate) fn new(dynamics: &'a dyn Dynamics, logged: &LoggedSample) -> Result<Option<Self>> {
+    pub(crate) fn new(dynamics: &dyn Dynamics, logged: &LoggedSample) -> Result<Option<Self>> {
         if logged.rows() == 0 {
             return Ok(None);
         }
         let sample = &logged.transitions;
         let (states, actions) = (sample.states.view(), sample.actions.view());
-        let expected = dynamics.predict(states, actions)?.mean;
+        let expected = dynamics.predict(states, actions)?.by_those(logged.unseen.view()).mean;
         let observed = sample.targets(Target::NextState, dynamics.predicts_reward());
         let scale = observed.std_axis(Axis(0), 0.0);
-        let features = features(states, actions, &expected);
+        let features = features(states, actions, expected.view());
         let mut errors = observed - expected;
         widen(&mut errors, logged);
         let tree = ErrorTree::grow(&features, &errors, &logged.weights, scale.view());
-        Ok(Some(Self { dynamics, errors, tree }))
+        Ok(Some(Self { errors, tree }))
     }
 
     /// Plays the game with borrowed errors in place of the model's noise.
@@ -70,12 +68,19 @@ impl<'a> BorrowedErrors<'a> {
             ended += step.terminated.iter().filter(|&&ended| ended).count();
             on_step(step)
         };
-        let (task, limits, policy) = (game.task, game.limits, game.policy);
-        let mut transition = Erring(self);
-        let returns =
-            rollout::run(&mut transition, task, limits, policy, starts.states, streams, watch)?;
-        let played = Played { returns: returns.to_vec(), observed: starts.observed };
+        let noise = Noise::Borrowed { errors: self, scale: 1.0 };
+        let game = Game { noise, ..*game };
+        let played = game.play_from(starts, Choice::Distribution, streams, watch)?;
         Ok(Opinion { played, ended: ended as f64 / EPISODES as f64 })
+    }
+}
+
+impl Errors for BorrowedErrors {
+    fn lend(&self, at: &Moment<'_>, expected: ArrayView2<'_, f32>, draws: &[f64]) -> Array2<f32> {
+        let features = features(at.states, at.actions, expected);
+        let lender = |row: usize| self.tree.alike(features.row(row)).drawn(draws[at.episodes[row]]);
+        let lenders: Vec<usize> = (0..at.episodes.len()).map(lender).collect();
+        self.errors.select(Axis(0), &lenders)
     }
 }
 
@@ -85,14 +90,16 @@ const LEAST_HELD_OUT: usize = 20;
 /// Makes errors on rows that the model was fitted on as large as those on held-out rows are, output
 /// by output: a network knows its own rows better than others, but errs in the same places.
 fn widen(errors: &mut Array2<f32>, logged: &LoggedSample) {
-    if logged.held_out.iter().filter(|&&held_out| held_out).count() < LEAST_HELD_OUT {
+    let is_unseen: Vec<bool> =
+        logged.unseen.rows().into_iter().map(|row| row.iter().any(|&unseen| unseen)).collect();
+    if is_unseen.iter().filter(|&&unseen| unseen).count() < LEAST_HELD_OUT {
         return;
     }
     for mut column in errors.columns_mut() {
         let mean_square = |held_out: bool| {
             let (mut sum, mut weights) = (0.0, 0.0);
             for (row, &error) in column.iter().enumerate() {
-                if logged.held_out[row] == held_out {
+                if is_unseen[row] == held_out {
                     sum += f64::from(logged.weights[row]) * f64::from(error).powi(2);
                     weights += f64::from(logged.weights[row]);
                 }
@@ -101,7 +108,7 @@ fn widen(errors: &mut Array2<f32>, logged: &LoggedSample) {
         };
         let (held_out, fitted) = (mean_square(true), mean_square(false));
         let factor = if fitted > 0.0 { (held_out / fitted).sqrt().max(1.0) as f32 } else { 1.0 };
-        for (error, &held_out) in column.iter_mut().zip(&logged.held_out) {
+        for (error, &held_out) in column.iter_mut().zip(&is_unseen) {
             *error *= if held_out { 1.0 } else { factor };
         }
     }
@@ -111,42 +118,9 @@ fn widen(errors: &mut Array2<f32>, logged: &LoggedSample) {
 fn features(
     states: ArrayView2<'_, f32>,
     actions: ArrayView2<'_, f32>,
-    expected: &Array2<f32>,
+    expected: ArrayView2<'_, f32>,
 ) -> Array2<f32> {
-    concatenate(Axis(1), &[states, actions, expected.view()]).expect("one row per state")
-}
-
-struct Erring<'a>(&'a BorrowedErrors<'a>);
-
-impl TransitionModel for Erring<'_> {
-    fn state_dim(&self) -> usize {
-        self.0.dynamics.state_dim()
-    }
-
-    fn action_dim(&self) -> usize {
-        self.0.dynamics.action_dim()
-    }
-
-    fn step(
-        &mut self,
-        at: &Moment<'_>,
-        noise: &mut Stream,
-        _choices: &mut Stream,
-    ) -> Result<Outcome> {
-        let BorrowedErrors { dynamics, errors, tree } = self.0;
-        let draws: Vec<f64> = (0..at.total).map(|_| noise.random()).collect();
-        let mut outcome = dynamics.predict(at.states, at.actions)?.mean;
-        let features = features(at.states, at.actions, &outcome);
-        for (row, &episode) in at.episodes.iter().enumerate() {
-            let lender = tree.alike(features.row(row)).drawn(draws[episode]);
-            let mut outcome = outcome.row_mut(row);
-            outcome += &errors.row(lender);
-        }
-        let d_s = dynamics.state_dim();
-        let rewards = dynamics.predicts_reward().then(|| outcome.column(d_s).to_owned());
-        let next_states = outcome.slice(s![.., ..d_s]).to_owned();
-        Ok(Outcome { next_states, rewards, choices: None, epistemic_std: None })
-    }
+    concatenate(Axis(1), &[states, actions, expected]).expect("one row per state")
 }
 
 #[cfg(test)]
@@ -156,6 +130,7 @@ mod tests {
     use super::*;
     use crate::dataset::{Dataset, Episode};
     use crate::rng::Seed;
+    use crate::unseen::Unseen;
 
     #[test]
     fn errors_on_fitted_rows_become_as_large_as_on_held_out_ones() {
@@ -168,8 +143,9 @@ mod tests {
             truncated: true,
         };
         let data = Dataset::from_episodes(vec![episode]).unwrap();
-        let mut logged = LoggedSample::of(&data, &data.all(), &mut Seed(0).stream("sample"));
-        logged.held_out = (0..100).map(|row| row < 30).collect();
+        let unseen = Unseen::by_all(data.all());
+        let mut logged = LoggedSample::of(&data, &unseen, &mut Seed(0).stream("sample"));
+        logged.unseen = Array2::from_shape_fn((100, 1), |(row, _)| row < 30);
         // Three times as large where the model was not fitted; the second output is the reverse.
         let size = |row: usize, output: usize| match ((row < 30), output) {
             (true, 0) | (false, 1) => 3.0,

@@ -94,6 +94,17 @@ impl Mlps {
         op::mlp(self.params.clone(), inputs, &self.layout)
     }
 
+    /// Networks whose outputs are those of these times `factor`.
+    pub(crate) fn scaled(mut self, factor: f64) -> Self {
+        if let Some(last) = self.layout.layers().last() {
+            let end = last.bias.end;
+            let before = self.params.clone().narrow(1, 0, last.weight.start);
+            let scaled = self.params.narrow(1, last.weight.start, end - last.weight.start);
+            self.params = Tensor::cat(vec![before, scaled * factor], 1);
+        }
+        self
+    }
+
     /// One of the networks, alone.
     pub fn member(&self, index: usize) -> Self {
         Self { params: self.params.clone().narrow(0, index, 1), ..self.clone() }

@@ -9,8 +9,8 @@ use hambo::dataset::{ColumnNames, DataIdentity};
 use hambo::dynamics::ensemble::EnsembleReport;
 use hambo::dynamics::{MemberPrediction, Members};
 use hambo::{
-    BoxError, Dynamics, FitReport, LoggedSample, Model, Persistence, Policy, Prediction, Result,
-    Reward, StateBounds, Transitions,
+    BoxError, Dynamics, FitReport, LoggedEpisodes, LoggedSample, Model, Persistence, Policy,
+    Prediction, Result, Reward, StateBounds, Transitions,
 };
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, array};
 
@@ -176,6 +176,7 @@ pub(crate) fn calibrated(dynamics: impl Dynamics) -> Model {
         },
         persistence: Persistence::default(),
         logged: LoggedSample::none(states, actions),
+        episodes: LoggedEpisodes::none(states, actions),
         report: FitReport::Ensemble(EnsembleReport {
             steps: 0,
             best_step: 0,

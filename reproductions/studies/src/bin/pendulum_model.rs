@@ -10,7 +10,7 @@ use hambo::calibration::TemperatureKind;
 use hambo::dataset::{Dataset, Episode, Subset, Target};
 use hambo::dynamics::ensemble::{Ensemble, EnsembleSettings};
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
-use hambo::{Calibration, Dynamics, Result, Seed, Silent, Streams, collect};
+use hambo::{Calibration, Dynamics, Result, Seed, Silent, Streams, Unseen, collect};
 use ndarray::{Array1, Axis};
 
 #[global_allocator]
@@ -36,7 +36,7 @@ fn study(seed: Seed) -> Result<()> {
 
     let (train, rest) = logs.all().split(0.1, &mut seed.stream("calibration split"))?;
     let (model, report) = Ensemble::fit(&train, &EnsembleSettings::default(), seed, &Silent)?;
-    let calibration = Calibration::fit(&model, &rest, TemperatureKind::PerOutput)?;
+    let calibration = Calibration::fit(&model, &Unseen::by_all(rest), TemperatureKind::PerOutput)?;
     let error = relative_error(&model, &fresh.all())?;
 
     let slow = without_fast_rows(&logs)?;

@@ -11,7 +11,7 @@
 use hambo::AdversarySettings;
 use hambo::dataset::Target;
 use hambo::dynamics::ensemble::EnsembleSettings;
-use hambo::internals::{Choice, Game, train_sac};
+use hambo::internals::{Choice, Game, Noise, train_sac};
 use hambo::task::point_safety::{self, GOAL, PointSafety, START, ViaPoint, is_dangerous};
 use hambo::{BoxError, Model, ModelSettings, Result, Seed, Silent, Streams, collect, rollout};
 
@@ -106,7 +106,7 @@ fn walk(model: &Model, beta: f32, seed: Seed, with_adversary: bool) -> Result<Wa
     let game = Game {
         dynamics: &*model.dynamics,
         radius,
-        noise: false,
+        noise: Noise::None,
         task: &task,
         limits: rollout::Limits { states: Some(&bounds), reward: None },
         policy: &POLICY,

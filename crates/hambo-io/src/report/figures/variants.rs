@@ -1,6 +1,6 @@
 //! Rows, one per variant, over a common axis of returns.
 
-use hambo::VariantResult;
+use hambo::{Variant, VariantResult};
 
 use super::super::contents::Contents;
 use super::super::plot::{Plot, range};
@@ -68,7 +68,7 @@ pub(super) fn bounds(contents: &Contents<'_>) -> Option<Figure> {
     let title = match contents.evaluation.lower_bound {
         Some(bound) => {
             let bound = rounded_down(bound, contents.decimals);
-            format!("Estimates and lower bounds of every variant; the smallest bound is {bound}")
+            format!("Estimates and lower bounds of every variant; the bound that counts is {bound}")
         }
         None => "Estimates of every variant".into(),
     };
@@ -76,10 +76,19 @@ pub(super) fn bounds(contents: &Contents<'_>) -> Option<Figure> {
         true => " Small circles are the ensemble’s single members.",
         false => "",
     };
-    let caption = format!(
-        "Dots are mean returns, bars the Monte Carlo limit below them. The smallest bound counts. \
-         Open circles are neutral estimates, which bound nothing.{members}"
-    );
+    let caption = match contents.evaluation.deciding {
+        Some(Variant::Worlds) => format!(
+            "The dot is the mean return, the bar its limit over all worlds.{}{members}",
+            match variants.len() {
+                1 => "",
+                _ => " The other rows are stress tests, on which the bound does not depend.",
+            }
+        ),
+        _ => format!(
+            "Dots are mean returns, bars the Monte Carlo limit below them. The smallest bound counts. \
+             Open circles are neutral estimates, which bound nothing.{members}"
+        ),
+    };
     let drawings = vec![plot.finish(title)];
     let heading = "Bounds and estimates";
     (!variants.is_empty()).then_some(Figure { name: "bounds", heading, caption, drawings })

@@ -4,18 +4,21 @@
 //!
 //!   s' - s ~ N(h_k(s, a), ν_k(s, a)²)      ν = softplus(raw) + 1e-4
 //!
-//! Departure: the paper predicts the next state itself, here an option ([`Target`]); see NOTATION.md.
+//! Departures, all of them options: the paper predicts the next state itself ([`Target`]), fits all
+//! members on the same rows, and adds no frozen random function to them; see NOTATION.md.
 
+mod bag;
 mod saved;
 
-use ndarray::{ArrayView2, Axis, s};
+use ndarray::{Array2, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
+pub use bag::Bag;
 pub use saved::SavedEnsemble;
 
 use super::svgd::{self, SteinKernel};
 use super::{Dynamics, MemberPrediction, Members, Prediction, check_batch};
-use crate::dataset::{self, Batch, Standardizer, Subset, Target};
+use crate::dataset::{self, Batch, Dataset, Standardizer, Subset, Target};
 use crate::error::{Error, Result};
 use crate::nn::{Adam, Device, Layout, Mlps, Tensor, array, softplus};
 use crate::progress::{Event, Observer, report};
@@ -24,6 +27,9 @@ use crate::rng::Seed;
 /// Smallest aleatoric std, in standardised units.
 const MIN_STD: f64 = 1e-4;
 
+/// Hidden layers of the frozen random networks.
+const RANDOM_HIDDEN: [usize; 2] = [32, 32];
+
 /// How an ensemble is fitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -31,6 +37,13 @@ const MIN_STD: f64 = 1e-4;
 pub struct EnsembleSettings {
     /// Networks, K; at least one.
     pub members: usize,
+    /// Every member sees its own draw of the episodes, or of the sources if there are enough of
+    /// them, with replacement. All rows are then fitted on, and each is judged by the members that
+    /// did not see it.
+    pub bootstrap: bool,
+    /// Size of the frozen random function that each member is added to, in standard deviations of
+    /// the target; zero for none. Members agree where the data makes them, and nowhere else.
+    pub random_functions: f64,
     /// Widths of the hidden layers; none makes the model linear.
     pub hidden: Vec<usize>,
     /// Weight of the standard normal prior against the mean log-likelihood; not negative.
@@ -60,7 +73,9 @@ pub struct EnsembleSettings {
 impl Default for EnsembleSettings {
     fn default() -> Self {
         Self {
-            members: 5,
+            members: 10,
+            bootstrap: true,
+            random_functions: 0.3,
             hidden: vec![256; 4],
             prior_temperature: 1e-4,
             kernel: SteinKernel::default(),
@@ -103,6 +118,8 @@ impl EnsembleSettings {
         let (rate, prior) = (self.learning_rate, self.prior_temperature);
         finite("learning_rate", rate, "greater than zero", rate > 0.0)?;
         finite("prior_temperature", prior, "not negative", prior >= 0.0)?;
+        let random = self.random_functions;
+        finite("random_functions", random, "not negative", random >= 0.0)?;
         if let SteinKernel::LengthScale(scale) = self.kernel {
             finite("kernel.length_scale", scale, "greater than zero", scale > 0.0)?;
         }
@@ -115,6 +132,8 @@ impl EnsembleSettings {
 #[derive(Debug, Clone)]
 pub struct Ensemble {
     networks: Mlps,
+    /// Added to the means of the networks, in standardised units; never trained.
+    random: Option<Mlps>,
     inputs: Standardizer,
     targets: Standardizer,
     target: Target,
@@ -135,46 +154,58 @@ pub struct EnsembleReport {
 
 impl Ensemble {
     /// Fits an ensemble by SVGD on mini-batches, with Adam on the Stein direction, and keeps the
-    /// parameters with the best held-out likelihood.
+    /// parameters of every member with the best likelihood of rows that it has not seen.
     pub fn fit(
         data: &Subset<'_>,
         settings: &EnsembleSettings,
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<(Self, EnsembleReport)> {
+        let bag = Bag::draw(data, settings, seed)?;
+        Self::fit_on(data, &bag, settings, seed, observer)
+    }
+
+    /// As [`fit`](Self::fit), with the members' shares of the data given.
+    pub(crate) fn fit_on(
+        data: &Subset<'_>,
+        bag: &Bag,
+        settings: &EnsembleSettings,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<(Self, EnsembleReport)> {
         settings.validate()?;
-        let (train, held_out) =
-            data.split(settings.held_out, &mut seed.stream("fit: held-out split"))?;
+        let train = data.only(|episode| bag.is_seen(episode));
+        let looked_at = bag.rows_to_look_at(data, settings.held_out, seed);
         let mut model = Self::untrained(&train, settings, seed);
         let mut rng = seed.stream("fit: mini-batches");
         let mut adam = Adam::default();
-        let mut best = (0, f64::NEG_INFINITY, model.networks.params().clone());
+        let mut best = Best::new(&model.networks);
         let mut history = Vec::new();
-        let mut looks_since_best = 0;
         let mut step = 0;
-        while step < settings.max_steps && looks_since_best < settings.patience {
-            let batch = train.sample(settings.batch_size, &mut rng);
+        while step < settings.max_steps && best.looks_since < settings.patience {
+            let rows = train.sample(settings.batch_size, &mut rng);
             let rate = cosine(settings.learning_rate, step, settings.max_steps);
-            model.step(&batch, &mut adam, settings, rate);
+            model.step(train.dataset(), &rows, bag, &mut adam, settings, rate);
             step += 1;
             let metric = history.last().map(|&(_, value)| ("held-out log-likelihood", value));
             report(observer, &Event { stage: "fit", step, of: settings.max_steps, metric })?;
             if step % settings.evaluate_every == 0 || step == settings.max_steps {
-                let value = model.log_likelihood(&held_out);
+                let mut members = model.log_likelihoods_unseen(train.dataset(), &looked_at, bag);
+                let known: Vec<f64> = members.iter().copied().flatten().collect();
+                let value = known.iter().sum::<f64>() / known.len().max(1) as f64;
                 if !value.is_finite() {
                     let metric = "held-out log-likelihood";
                     return Err(Error::Diverged { step, metric, value });
                 }
                 history.push((step, value));
-                looks_since_best += 1;
-                if value > best.1 {
-                    best = (step, value, model.networks.params().clone());
-                    looks_since_best = 0;
+                if bag.is_shared() {
+                    members.fill(Some(value));
                 }
+                best.look(step, &members, &model.networks);
             }
         }
-        let (best_step, _, params) = best;
-        model.networks.set_params(params);
+        let best_step = best.steps.iter().copied().max().unwrap_or(0);
+        model.networks.set_params(settings.device.tensor(best.params.view()));
         Ok((model, EnsembleReport { steps: step, best_step, held_out: history }))
     }
 
@@ -188,8 +219,17 @@ impl Ensemble {
         let inputs = train.batches(ROWS).map(|batch| batch.inputs());
         let targets =
             train.batches(ROWS).map(|batch| batch.targets(settings.target, settings.learn_reward));
+        let (members, device) = (settings.members, settings.device);
+        let random = (settings.random_functions > 0.0).then(|| {
+            let rng = &mut seed.stream("fit: random functions");
+            let layout = Layout::new(input_dim, &RANDOM_HIDDEN, output_dim);
+            // Every ReLU halves the mean square of what random weights give it.
+            let halved = 2.0_f64.powi(RANDOM_HIDDEN.len() as i32).sqrt();
+            Mlps::random(layout, members, device, rng).scaled(settings.random_functions * halved)
+        });
         Self {
-            networks: Mlps::random(layout, settings.members, settings.device, rng),
+            networks: Mlps::random(layout, members, device, rng),
+            random,
             inputs: Standardizer::fit(input_dim, inputs),
             targets: Standardizer::fit(output_dim, targets),
             target: settings.target,
@@ -199,12 +239,28 @@ impl Ensemble {
     }
 
     /// One SVGD step.
-    fn step(&mut self, batch: &Batch, adam: &mut Adam, settings: &EnsembleSettings, rate: f64) {
-        let (inputs, targets) = self.standardized(batch);
+    fn step(
+        &mut self,
+        dataset: &Dataset,
+        rows: &[usize],
+        bag: &Bag,
+        adam: &mut Adam,
+        settings: &EnsembleSettings,
+        rate: f64,
+    ) {
+        let (inputs, targets) = self.standardized(&dataset.gather(rows));
+        let device = self.networks.device();
+        let weights =
+            (!bag.is_shared()).then(|| device.tensor(bag.weights(dataset, rows).view()).autodiff());
         // Members do not share parameters, so the gradient of the sum is every member's own.
-        let gradients = self
-            .networks
-            .gradient(inputs, |outputs| log_likelihoods(outputs, targets.autodiff()).sum());
+        let gradients = self.networks.gradient(inputs, |outputs| {
+            let rows = log_likelihoods(outputs, targets.autodiff());
+            let count = rows.dims()[1] as f64;
+            match weights {
+                Some(weights) => (rows * weights).sum() / count,
+                None => rows.sum() / count,
+            }
+        });
         let direction = svgd::direction(
             self.networks.params().clone(),
             gradients,
@@ -215,31 +271,49 @@ impl Ensemble {
         self.networks.update_params(|params| adam.step(params, direction, -rate));
     }
 
-    /// Log-likelihood per row in standardised units, averaged over members.
-    fn log_likelihood(&self, data: &Subset<'_>) -> f64 {
+    /// Each member's log-likelihood per row in standardised units, over those of the rows that it
+    /// has not seen; none if it has seen all of them.
+    fn log_likelihoods_unseen(
+        &self,
+        dataset: &Dataset,
+        rows: &[usize],
+        bag: &Bag,
+    ) -> Vec<Option<f64>> {
         const ROWS: usize = 4096;
-        let total: f64 = data
-            .batches(ROWS)
-            .map(|batch| {
-                let (inputs, targets) = self.standardized(&batch);
-                let members = log_likelihoods(self.networks.outputs(inputs), targets);
-                f64::from(members.mean().into_scalar::<f32>()) * batch.rewards.len() as f64
-            })
-            .sum();
-        total / data.rows() as f64
+        let mut sums = vec![(0.0, 0_usize); self.networks.members()];
+        for rows in rows.chunks(ROWS) {
+            let (inputs, targets) = self.standardized(&dataset.gather(rows));
+            let found = array(log_likelihoods(self.networks.outputs(inputs), targets));
+            let weights = bag.weights(dataset, rows);
+            for ((found, weights), (sum, count)) in
+                found.rows().into_iter().zip(weights.rows()).zip(&mut sums)
+            {
+                for (&found, _) in found.iter().zip(weights).filter(|(_, weight)| **weight == 0.0) {
+                    *sum += f64::from(found);
+                    *count += 1;
+                }
+            }
+        }
+        let mean = |(sum, count): (f64, usize)| (count > 0).then(|| sum / count as f64);
+        sums.into_iter().map(mean).collect()
     }
 
     /// What the given networks predict, in the units of the data.
     fn predict_with(
         &self,
         networks: &Mlps,
+        random: Option<&Mlps>,
         states: ArrayView2<'_, f32>,
         actions: ArrayView2<'_, f32>,
     ) -> Result<Members> {
         check_batch(self, states, actions)?;
         let inputs = self.inputs.apply(dataset::inputs(states, actions).view());
-        let outputs = networks.outputs(networks.device().tensor(inputs.view()));
-        let (means, stds) = heads(outputs, self.outputs());
+        let inputs = networks.device().tensor(inputs.view());
+        let (means, stds) = heads(networks.outputs(inputs.clone()), self.outputs());
+        let means = match random {
+            Some(random) => means + random.outputs(inputs),
+            None => means,
+        };
         let (mut means, mut stds) = (array(means), array(stds));
         means *= self.targets.std();
         means += self.targets.mean();
@@ -251,11 +325,19 @@ impl Ensemble {
         Ok(Members { means, stds })
     }
 
-    fn standardized(&self, batch: &Batch) -> (Tensor<2>, Tensor<2>) {
+    /// What the networks see, `[rows, inputs]`, and what each of them should say, `[K, rows, outputs]`,
+    /// or `[1, rows, outputs]` if that is the same for all.
+    fn standardized(&self, batch: &Batch) -> (Tensor<2>, Tensor<3>) {
         let device = self.networks.device();
         let inputs = self.inputs.apply(batch.inputs().view());
         let targets = self.targets.apply(batch.targets(self.target, self.predicts_reward).view());
-        (device.tensor(inputs.view()), device.tensor(targets.view()))
+        let inputs = device.tensor(inputs.view());
+        let targets = device.tensor(targets.view()).unsqueeze_dim::<3>(0);
+        let targets = match &self.random {
+            Some(random) => targets - random.outputs(inputs.clone()),
+            None => targets,
+        };
+        (inputs, targets)
     }
 
     /// The members.
@@ -264,16 +346,53 @@ impl Ensemble {
     }
 }
 
-/// Each member's mean log-likelihood over the batch, `[K]`, without the constant:
+/// Each member's log-likelihood of each row, `[K, rows]`, without the constant:
 ///
-///   1/B Σ_i Σ_j [ -½ ((y_ij - h_kj) / ν_kj)² - ln ν_kj ]
-fn log_likelihoods(outputs: Tensor<3>, targets: Tensor<2>) -> Tensor<1> {
+///   Σ_j [ -½ ((y_ij - h_kj) / ν_kj)² - ln ν_kj ]
+fn log_likelihoods(outputs: Tensor<3>, targets: Tensor<3>) -> Tensor<2> {
     let [members, rows, _] = outputs.dims();
-    let width = targets.dims()[1];
-    let (mean, std) = heads(outputs, width);
-    let error = (targets.unsqueeze_dim::<3>(0) - mean) / std.clone();
+    let (mean, std) = heads(outputs, targets.dims()[2]);
+    let error = (targets - mean) / std.clone();
     let terms = error.square() * -0.5 - std.log();
-    terms.sum_dim(2).sum_dim(1).reshape([members]) / rows as f64
+    terms.sum_dim(2).reshape([members, rows])
+}
+
+/// The best parameters of every member so far.
+struct Best {
+    /// `[K, len]`
+    params: Array2<f32>,
+    values: Vec<f64>,
+    steps: Vec<usize>,
+    looks_since: usize,
+}
+
+impl Best {
+    fn new(networks: &Mlps) -> Self {
+        let members = networks.members();
+        Self {
+            params: array(networks.params().clone()),
+            values: vec![f64::NEG_INFINITY; members],
+            steps: vec![0; members],
+            looks_since: 0,
+        }
+    }
+
+    /// Keeps what has improved. A member about which nothing is known keeps its last parameters.
+    fn look(&mut self, step: usize, values: &[Option<f64>], networks: &Mlps) {
+        let now = array(networks.params().clone());
+        self.looks_since += 1;
+        for (member, value) in values.iter().enumerate() {
+            let improved = value.is_some_and(|value| value > self.values[member]);
+            if let (true, Some(value)) = (improved, value) {
+                self.values[member] = *value;
+                self.looks_since = 0;
+            }
+            if improved || value.is_none() {
+                self.steps[member] = step;
+                self.params.row_mut(member).assign(&now.row(member));
+            }
+        }
+    }
 }
 
 /// Means and stds `[K, rows, width]` from raw outputs `[K, rows, 2 width]`.
@@ -305,7 +424,7 @@ impl Dynamics for Ensemble {
         states: ArrayView2<'_, f32>,
         actions: ArrayView2<'_, f32>,
     ) -> Result<Prediction> {
-        let members = self.predict_with(&self.networks, states, actions)?;
+        let members = self.predict_with(&self.networks, self.random.as_ref(), states, actions)?;
         Ok(Prediction::of_members(members))
     }
 
@@ -323,8 +442,10 @@ impl Dynamics for Ensemble {
             let variant = format!("member {member}");
             return Err(Error::NoMembers { variant, members: self.members() });
         }
+        let networks = self.networks.member(member);
+        let random = self.random.as_ref().map(|random| random.member(member));
         let Members { means, stds } =
-            self.predict_with(&self.networks.member(member), states, actions)?;
+            self.predict_with(&networks, random.as_ref(), states, actions)?;
         Ok(MemberPrediction {
             mean: means.index_axis_move(Axis(0), 0),
             std: stds.index_axis_move(Axis(0), 0),

@@ -17,6 +17,8 @@ const MAX_LAYERS: usize = 64;
 pub struct SavedEnsemble {
     hidden: Vec<usize>,
     members: usize,
+    /// Widths of the hidden layers of the frozen random networks, if there are any.
+    random: Option<Vec<usize>>,
     inputs: Standardizer,
     targets: Standardizer,
     target: Target,
@@ -25,9 +27,11 @@ pub struct SavedEnsemble {
 }
 
 impl Ensemble {
-    /// The ensemble's values, and its networks in the safetensors format.
-    pub fn to_saved(&self) -> (SavedEnsemble, Vec<u8>) {
+    /// The ensemble's values, and its networks in the safetensors format: those that were fitted, and
+    /// the frozen random ones if there are any.
+    pub fn to_saved(&self) -> (SavedEnsemble, Vec<u8>, Option<Vec<u8>>) {
         let saved = SavedEnsemble {
+            random: self.random.as_ref().map(|random| random.layout().hidden()),
             hidden: self.networks.layout().hidden(),
             members: self.networks.members(),
             inputs: self.inputs.clone(),
@@ -36,17 +40,25 @@ impl Ensemble {
             state_dim: self.state_dim,
             predicts_reward: self.predicts_reward,
         };
-        (saved, self.networks.to_safetensors())
+        let random = self.random.as_ref().map(Mlps::to_safetensors);
+        (saved, self.networks.to_safetensors(), random)
     }
 
     /// Puts together what [`to_saved`](Self::to_saved) took apart, and checks that it fits.
-    pub fn of_saved(saved: SavedEnsemble, networks: &[u8], device: Device) -> Result<Self> {
+    pub fn of_saved(
+        saved: SavedEnsemble,
+        networks: &[u8],
+        random: Option<&[u8]>,
+        device: Device,
+    ) -> Result<Self> {
         let SavedEnsemble { inputs, targets, target, state_dim, predicts_reward, .. } = saved;
         let outputs = targets.mean().len();
-        let sensible = |width: &usize| (1..=MAX_WIDTH).contains(width);
+        let sensible = |hidden: &Vec<usize>| {
+            hidden.len() <= MAX_LAYERS && hidden.iter().all(|width| (1..=MAX_WIDTH).contains(width))
+        };
         let fits = inputs.is_consistent()
-            && saved.hidden.len() <= MAX_LAYERS
-            && saved.hidden.iter().all(sensible)
+            && sensible(&saved.hidden)
+            && saved.random.as_ref().is_none_or(sensible)
             && targets.is_consistent()
             && outputs == state_dim + usize::from(predicts_reward)
             && (1..inputs.mean().len()).contains(&state_dim);
@@ -59,12 +71,21 @@ impl Ensemble {
             );
             return Err(Error::SavedNetwork(message));
         }
-        let layout = Layout::new(inputs.mean().len(), &saved.hidden, 2 * outputs);
-        let networks = Mlps::from_safetensors(networks, layout, device)?;
-        if networks.members() != saved.members {
+        let load = |bytes: &[u8], hidden: &[usize], outputs: usize| {
+            let layout = Layout::new(inputs.mean().len(), hidden, outputs);
+            let networks = Mlps::from_safetensors(bytes, layout, device)?;
             let (found, members) = (networks.members(), saved.members);
-            return Err(Error::SavedNetwork(format!("{found} members, expected {members}")));
-        }
-        Ok(Self { networks, inputs, targets, target, state_dim, predicts_reward })
+            match found == members {
+                true => Ok(networks),
+                false => Err(Error::SavedNetwork(format!("{found} members, expected {members}"))),
+            }
+        };
+        let networks = load(networks, &saved.hidden, 2 * outputs)?;
+        let random = match (&saved.random, random) {
+            (Some(hidden), Some(bytes)) => Some(load(bytes, hidden, outputs)?),
+            (None, None) => None,
+            _ => return Err(Error::SavedNetwork("the random networks are missing".into())),
+        };
+        Ok(Self { networks, random, inputs, targets, target, state_dim, predicts_reward })
     }
 }

@@ -53,15 +53,18 @@ fn thorough() -> EnsembleSettings {
 fn the_parameters_kept_are_those_of_the_best_look() {
     let data = data(8);
     // A step this large and a set this small overfit within the run.
-    let settings = EnsembleSettings { learning_rate: 0.02, patience: 5, ..quick() };
+    let settings =
+        EnsembleSettings { learning_rate: 0.02, patience: 5, bootstrap: false, ..quick() };
     let (model, report) = Ensemble::fit(&data.all(), &settings, Seed(1), &Silent).unwrap();
     let (best_step, best) =
         report.held_out.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap();
     assert_eq!(report.best_step, best_step);
     assert!(best_step < report.steps, "the run must go on past its best look");
-    let (_, held_out) =
-        data.all().split(settings.held_out, &mut Seed(1).stream("fit: held-out split")).unwrap();
-    assert_eq!(model.log_likelihood(&held_out), best);
+    let bag = Bag::draw(&data.all(), &settings, Seed(1)).unwrap();
+    let rows = bag.rows_to_look_at(&data.all(), settings.held_out, Seed(1));
+    let found = model.log_likelihoods_unseen(&data, &rows, &bag);
+    let mean = found.iter().map(|value| value.unwrap()).sum::<f64>() / found.len() as f64;
+    assert_eq!(mean, best);
 }
 
 /// Log-likelihood plus tempered log-prior of one network, written out in float64.
@@ -95,18 +98,20 @@ fn log_posterior(
 #[test]
 fn gradient_of_likelihood_plus_prior_agrees_with_finite_differences() {
     let data = data(4);
-    let settings = EnsembleSettings { members: 1, hidden: vec![7, 5], ..quick() };
+    let settings =
+        EnsembleSettings { members: 1, hidden: vec![7, 5], random_functions: 0.0, ..quick() };
     let model = Ensemble::untrained(&data.all(), &settings, Seed(2));
     let (inputs, targets) = model.standardized(&data.all().slice(0, 40));
     let gradient = model
         .networks
-        .gradient(inputs.clone(), |o| log_likelihoods(o, targets.clone().autodiff()).sum());
+        .gradient(inputs.clone(), |o| log_likelihoods(o, targets.clone().autodiff()).sum() / 40.0);
     // A single particle feels no kernel: its direction is the score itself.
     let particle = model.networks.params().clone();
     let score = array(svgd::direction(particle, gradient, 0.3, SteinKernel::default()));
     let theta: Vec<f64> =
         array(model.networks.params().clone()).iter().map(|&t| t.into()).collect();
-    let (inputs, targets) = (array(inputs).mapv(f64::from), array(targets).mapv(f64::from));
+    let targets = array(targets).index_axis_move(Axis(0), 0).mapv(f64::from);
+    let inputs = array(inputs).mapv(f64::from);
     let scale = score.mapv(|s| s * s).mean().unwrap().sqrt();
     for index in 0..theta.len() {
         let at = |h: f64| {

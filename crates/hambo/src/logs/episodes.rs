@@ -1,0 +1,125 @@
+//! Whole logged episodes that a model keeps, to be played again in its worlds.
+
+use std::ops::Range;
+
+use ndarray::{Array2, Axis};
+use rand::seq::SliceRandom;
+
+use super::tensors::{Read, Written};
+use crate::dataset::{Batch, Dataset, Sources};
+use crate::error::Result;
+use crate::rng::Stream;
+use crate::unseen::Unseen;
+
+/// Transitions kept at the most, unless the first episode is longer.
+const MOST_ROWS: usize = 50_000;
+
+/// Episodes that some of the model has not seen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoggedEpisodes {
+    /// All transitions, one episode after the other.
+    pub transitions: Batch,
+    /// Exclusive end row of each episode.
+    pub ends: Vec<usize>,
+    /// Which episodes terminated.
+    pub terminated: Vec<bool>,
+    /// Which members were not fitted on each, `[episodes, members]`; one column if that is the same for
+    /// all.
+    pub unseen: Array2<bool>,
+    /// Where they came from, if somebody has said it.
+    pub sources: Option<Sources>,
+}
+
+impl LoggedEpisodes {
+    /// Random ones of those that are unseen.
+    pub fn of(dataset: &Dataset, unseen: &Unseen<'_>, rng: &mut Stream) -> Self {
+        let mut order = unseen.data().episodes().to_vec();
+        order.shuffle(rng);
+        let span = |episode: usize| dataset.episodes()[episode].rows.clone();
+        let mut rows = 0;
+        let fits = |episode: &usize| {
+            rows += span(*episode).len();
+            rows <= MOST_ROWS || rows == span(*episode).len()
+        };
+        let mut kept: Vec<usize> = order.into_iter().take_while(fits).collect();
+        kept.sort_unstable();
+        let firsts: Vec<usize> = kept.iter().map(|&episode| span(episode).start).collect();
+        let ends = kept.iter().scan(0, |end, &episode| {
+            *end += span(episode).len();
+            Some(*end)
+        });
+        Self {
+            ends: ends.collect(),
+            terminated: kept.iter().map(|&e| dataset.episodes()[e].terminated).collect(),
+            unseen: unseen.of_rows(dataset, &firsts),
+            sources: dataset.sources().map(|sources| sources.only(&kept)),
+            transitions: dataset.gather(&kept.iter().flat_map(|&e| span(e)).collect::<Vec<_>>()),
+        }
+    }
+
+    /// Of data that nobody has kept.
+    pub fn none(state_dim: usize, action_dim: usize) -> Self {
+        Self {
+            transitions: Batch::none(state_dim, action_dim),
+            ends: Vec::new(),
+            terminated: Vec::new(),
+            unseen: Array2::default((0, 1)),
+            sources: None,
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The rows of an episode.
+    pub(crate) fn rows(&self, episode: usize) -> Range<usize> {
+        let start = if episode == 0 { 0 } else { self.ends[episode - 1] };
+        start..self.ends[episode]
+    }
+
+    /// Which of `members` members have not seen an episode.
+    pub(crate) fn unseen_by(&self, episode: usize, members: usize) -> Vec<bool> {
+        let flags = self.unseen.index_axis(Axis(0), episode);
+        (0..members).map(|member| flags[if flags.len() == members { member } else { 0 }]).collect()
+    }
+
+    /// The arrays in the safetensors format; `sources` are not among them.
+    pub fn to_safetensors(&self) -> Vec<u8> {
+        let written = Written::default().batch(&self.transitions).counts("ends", &self.ends);
+        let shape = [self.terminated.len()];
+        let written = written.flags("terminated", &shape, self.terminated.iter());
+        written.flags("unseen", self.unseen.shape(), self.unseen.iter()).to_bytes()
+    }
+
+    /// Reads what [`to_safetensors`](Self::to_safetensors) wrote.
+    pub fn from_safetensors(bytes: &[u8], sources: Option<Sources>) -> Result<Self> {
+        let read = Read::new(bytes)?;
+        Ok(Self {
+            transitions: read.batch()?,
+            ends: read.counts("ends")?,
+            terminated: read.flags("terminated")?,
+            unseen: read.matrix_of_flags("unseen")?,
+            sources,
+        })
+    }
+
+    /// Whether the parts belong together and to a model of these widths: needed after loading.
+    pub fn fits(&self, state_dim: usize, action_dim: usize, members: usize) -> bool {
+        let is_increasing = self.ends.is_sorted_by(|before, after| before < after)
+            && self.ends.first().is_none_or(|&first| first > 0);
+        let (rows, episodes) = (self.ends.last().copied().unwrap_or(0), self.len());
+        is_increasing
+            && self.transitions.fits(rows, state_dim, action_dim)
+            && self.terminated.len() == episodes
+            && self.unseen.nrows() == episodes
+            && [1, members].contains(&self.unseen.ncols())
+            && self.sources.as_ref().is_none_or(|sources| sources.fits(episodes))
+    }
+}

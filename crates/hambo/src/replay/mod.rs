@@ -1,0 +1,400 @@
+//! Logged episodes, played again in the worlds that have not seen them.
+//!
+//! What an episode earned is known, so the worlds can be asked how wrong they are about returns, not
+//! only about single steps. The logged actions alone would not do: a world that drifts off the logged
+//! course would get actions for states that it is not in. So they are corrected by what whoever acted
+//! would have done about it, as a network π_b learned it:
+//!
+//!   a_t = a_t(logged) + π_b(s~_t) - π_b(s_t(logged))
+//!
+//! The replay chooses how much of the logs' errors worlds draw as noise, λ, and by which factor ρ their
+//! disagreement is too small: with D = (mean over unseeing worlds) - (earned), per episode,
+//!
+//!   U_g = mean_g D + t_{1-δ/S} se_g      ρ = max_g U_g / (√(1 + 1/K) s_g)
+//!
+//! over S groups of episodes, where s_g is the standard deviation of the worlds' means over group g.
+
+mod behaviour;
+mod windows;
+
+use ndarray::{Array2, Axis};
+use serde::{Deserialize, Serialize};
+
+use self::behaviour::{Behaviour, network_of};
+use self::windows::{Window, windows};
+use crate::bound::Estimate;
+use crate::error::Result;
+use crate::game::Game;
+use crate::hallucination::{Choice, Hallucination, Noise};
+use crate::logs::{BorrowedErrors, LoggedActions, LoggedEpisodes};
+use crate::rng::{RowStreams, Seed};
+use crate::rollout::{self, Streams, Turn};
+use crate::task;
+
+/// Factors on the noise that are tried, the usual one first.
+const NOISES: [f32; 4] = [1.0, 0.5, 0.25, 0.0];
+
+/// Groups of fewer episodes are put together.
+const LEAST_IN_GROUP: usize = 5;
+
+/// Without sources, episodes are told apart by how close they are to the policy if there are as many.
+const LEAST_TO_TELL_APART: usize = 30;
+
+/// Standard errors within which a bias may be chance.
+const CHANCE: f64 = 3.0;
+
+/// A group whose worlds practically agree on something else than it earned. No factor on their
+/// disagreement mends that; the difference itself does.
+const PRACTICALLY_AGREE: f64 = 1e-3;
+
+/// What logged episodes say of a model's worlds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Replay {
+    /// Factor on the errors that worlds draw as noise, λ.
+    pub noise: f32,
+    /// The factor that the worlds' disagreement needs so that no group of episodes is overestimated, ρ.
+    pub factor: f64,
+    /// What is taken off for groups on which all worlds practically agree.
+    pub offset: f64,
+    /// Standard error of the bias over all groups: what episodes so few cannot tell.
+    pub unresolved: f64,
+    /// Steps that were replayed on average, as a share of the horizon.
+    pub covered: f64,
+    /// The group that needs the most.
+    pub worst: String,
+    /// What every tried factor on the noise led to.
+    pub tried: Vec<Replayed>,
+}
+
+/// What a replay with one factor on the noise showed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Replayed {
+    /// The factor.
+    pub noise: f32,
+    /// Group by group.
+    pub groups: Vec<ReplayedGroup>,
+}
+
+/// Episodes that have something in common.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReplayedGroup {
+    /// Their source, or how close they are to the policy.
+    pub name: String,
+    /// How many.
+    pub episodes: usize,
+    /// What they earned on average, in pieces of at most the horizon.
+    pub earned: f64,
+    /// By how much worlds that have not seen them overestimate that.
+    pub bias: f64,
+    /// Standard error of the bias.
+    pub std_error: f64,
+    /// Mean absolute error per episode.
+    pub absolute_error: f64,
+    /// Standard deviation of the worlds' means over the group.
+    pub spread: f64,
+    /// What the bias may be, with confidence.
+    pub largest_bias: f64,
+}
+
+impl Replay {
+    /// The groups at the noise that was chosen.
+    pub fn groups(&self) -> &[ReplayedGroup] {
+        let chosen = self.tried.iter().find(|tried| tried.noise == self.noise);
+        chosen.map_or(&[], |tried| &tried.groups)
+    }
+
+    /// Episodes that it rests on.
+    pub fn episodes(&self) -> usize {
+        self.groups().iter().map(|group| group.episodes).sum()
+    }
+}
+
+/// What is played again, and how.
+pub(crate) struct Player<'a> {
+    pub(crate) game: Game<'a>,
+    pub(crate) episodes: &'a LoggedEpisodes,
+    pub(crate) logged_actions: &'a [LoggedActions],
+    pub(crate) errors: Option<&'a BorrowedErrors>,
+    pub(crate) delta: f64,
+    pub(crate) seed: Seed,
+}
+
+impl Player<'_> {
+    /// `None` with fewer than two episodes, or a model without worlds.
+    pub(crate) fn replay(&self) -> Result<Option<Replay>> {
+        if self.episodes.len() < 2 || self.game.dynamics.members() < 2 {
+            return Ok(None);
+        }
+        let windows = windows(self.episodes, self.game.task)?;
+        let course = Course::new(self, &windows);
+        let groups = self.groups()?;
+        let quiet = [0.0];
+        let noises: &[f32] = match (self.errors, self.game.noise) {
+            (Some(_), Noise::Gaussian | Noise::Borrowed { .. }) => &NOISES,
+            _ => &quiet,
+        };
+        let mut tried = Vec::new();
+        for &noise in noises {
+            let returns = self.play(&course, noise)?;
+            let groups = groups.iter().map(|group| self.compare(group, &windows, &returns));
+            tried.push(Replayed { noise, groups: groups.collect() });
+        }
+        let steps: usize = windows.iter().map(|window| window.steps).sum();
+        let covered = steps as f64 / (windows.len() * self.game.task.horizon) as f64;
+        Ok(Some(chosen(tried, self.game.dynamics.members(), covered)))
+    }
+
+    /// What every world makes of every window, `[members, windows]`.
+    fn play(&self, course: &Course<'_>, scale: f32) -> Result<Array2<f64>> {
+        let (members, count) = (self.game.dynamics.members(), course.windows.len());
+        let noise = match self.errors {
+            Some(errors) if scale > 0.0 => Noise::Borrowed { errors, scale },
+            _ => Noise::None,
+        };
+        let mut found = Array2::zeros((members, count));
+        for member in 0..members {
+            let choice = Choice::Member(member);
+            let radius = self.game.radius.clone();
+            let mut world = Hallucination::new(self.game.dynamics, choice, radius, noise)?;
+            let streams = &mut Streams::new(self.seed, "replay");
+            let (task, limits, starts) = (self.game.task, self.game.limits, course.starts());
+            let mut counted: Vec<Option<f64>> = vec![None; count];
+            let act = |turn: &Turn<'_>| Ok(course.actions(turn));
+            let returns =
+                rollout::run_by(&mut world, task, limits, act, starts, streams, |step| {
+                    for &window in step.episodes {
+                        if step.time + 1 == course.windows[window].steps {
+                            counted[window] = Some(step.returns[window]);
+                        }
+                    }
+                    Ok(())
+                })?;
+            for (window, (counted, &all)) in counted.into_iter().zip(&returns).enumerate() {
+                found[[member, window]] = counted.unwrap_or(all);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Holds what the worlds make of a group against what it earned. Episodes are the units.
+    fn compare(&self, group: &Group, windows: &[Window], returns: &Array2<f64>) -> ReplayedGroup {
+        let members = returns.nrows();
+        let (mut earned, mut differences) = (Vec::new(), Vec::new());
+        let mut of_worlds = vec![0.0; members];
+        for &episode in &group.episodes {
+            let mine: Vec<usize> =
+                (0..windows.len()).filter(|&window| windows[window].episode == episode).collect();
+            let mean = |value: &dyn Fn(usize) -> f64| {
+                mine.iter().map(|&window| value(window)).sum::<f64>() / mine.len() as f64
+            };
+            let unseen = self.episodes.unseen_by(episode, members);
+            let by_worlds: Vec<f64> =
+                (0..members).map(|member| mean(&|window| returns[[member, window]])).collect();
+            let blind: Vec<f64> =
+                (0..members).filter(|&k| unseen[k]).map(|k| by_worlds[k]).collect();
+            let did_earn = mean(&|window| windows[window].earned);
+            differences.push(blind.iter().sum::<f64>() / blind.len().max(1) as f64 - did_earn);
+            earned.push(did_earn);
+            of_worlds.iter_mut().zip(&by_worlds).for_each(|(sum, value)| *sum += value);
+        }
+        let count = group.episodes.len() as f64;
+        let of_worlds: Vec<f64> = of_worlds.into_iter().map(|sum| sum / count).collect();
+        let difference = Estimate::of(&differences);
+        let negative: Vec<f64> = differences.iter().map(|difference| -difference).collect();
+        let largest_bias = -Estimate::of(&negative).lower_limit(self.delta / group.of as f64);
+        ReplayedGroup {
+            name: group.name.clone(),
+            episodes: group.episodes.len(),
+            earned: earned.iter().sum::<f64>() / count,
+            bias: difference.mean,
+            std_error: difference.std_error,
+            absolute_error: differences.iter().map(|d| d.abs()).sum::<f64>() / count,
+            spread: Estimate::of(&of_worlds).std_error * (members as f64).sqrt(),
+            largest_bias,
+        }
+    }
+
+    /// The sources, or how close episodes are to the policy.
+    fn groups(&self) -> Result<Vec<Group>> {
+        let all = || (0..self.episodes.len()).collect::<Vec<_>>();
+        let mut groups = match &self.episodes.sources {
+            Some(sources) => {
+                let of = |source| all().into_iter().filter(|&e| sources.of(e) == source).collect();
+                let named = sources.names().iter().enumerate();
+                named.map(|(source, name)| (name.clone(), of(source))).collect()
+            }
+            None if self.episodes.len() < LEAST_TO_TELL_APART => vec![("all".into(), all())],
+            None => {
+                let distances = self.distances()?;
+                let mut order = all();
+                order.sort_by(|&a, &b| distances[a].total_cmp(&distances[b]));
+                let third = order.len().div_ceil(3);
+                let names = ["closest third", "middle third", "furthest third"];
+                names
+                    .map(String::from)
+                    .into_iter()
+                    .zip(order.chunks(third).map(Vec::from))
+                    .collect()
+            }
+        };
+        let (large, small): (Vec<_>, Vec<_>) = groups
+            .drain(..)
+            .partition(|(_, episodes): &(String, Vec<usize>)| episodes.len() >= LEAST_IN_GROUP);
+        groups = large;
+        let others: Vec<usize> = small.into_iter().flat_map(|(_, episodes)| episodes).collect();
+        match (others.len() >= LEAST_IN_GROUP || groups.is_empty(), groups.last_mut()) {
+            (true, _) => groups.push(("others".into(), others)),
+            (false, Some((_, last))) => last.extend(others),
+            (false, None) => {}
+        }
+        groups.retain(|(_, episodes)| !episodes.is_empty());
+        let of = groups.len();
+        Ok(groups.into_iter().map(|(name, episodes)| Group { name, episodes, of }).collect())
+    }
+
+    /// How far the policy's actions are from the logged ones, per episode, in standard deviations of the
+    /// logged ones.
+    fn distances(&self) -> Result<Vec<f64>> {
+        let logged = &self.episodes.transitions;
+        let draws = &mut RowStreams::new(&mut self.seed.stream("distances"), logged.rewards.len());
+        let (states, columns) = (logged.states.view(), logged.actions.ncols());
+        let actions = task::act(self.game.policy, states, columns, draws)?;
+        let scale = logged.actions.std_axis(Axis(0), 0.0).mapv(|std| std.max(f32::MIN_POSITIVE));
+        let apart = ((actions - &logged.actions) / &scale).mapv(f32::abs).sum_axis(Axis(1));
+        let of_episode = |episode| {
+            let rows = self.episodes.rows(episode);
+            let count = rows.len() as f64;
+            rows.map(|row| f64::from(apart[row])).sum::<f64>() / count
+        };
+        Ok((0..self.episodes.len()).map(of_episode).collect())
+    }
+}
+
+/// The noise with the least bias that is beyond chance, the usual noise among equals, and what that
+/// demands. Whose errors per episode are least would not do: where failures are rare, that is the
+/// world without them.
+fn chosen(tried: Vec<Replayed>, members: usize, covered: f64) -> Replay {
+    let bias = |replayed: &Replayed| {
+        let beyond = |group: &ReplayedGroup| group.bias.abs() - CHANCE * group.std_error;
+        replayed.groups.iter().map(|group| beyond(group).max(0.0).powi(2)).sum::<f64>()
+    };
+    let less = |best: usize, next: usize| {
+        if bias(&tried[next]) < bias(&tried[best]) { next } else { best }
+    };
+    let best = (1..tried.len()).fold(0, less);
+    let (mut factor, mut offset, mut worst) = (0.0, 0.0, ("", f64::NEG_INFINITY));
+    for group in &tried[best].groups {
+        let spread = (1.0 + 1.0 / members as f64).sqrt() * group.spread;
+        let demanded = group.largest_bias / spread.max(f64::MIN_POSITIVE);
+        if demanded > worst.1 {
+            worst = (&group.name, demanded);
+        }
+        if spread > PRACTICALLY_AGREE * group.largest_bias {
+            factor = f64::max(factor, demanded);
+        } else {
+            offset = f64::max(offset, group.largest_bias);
+        }
+    }
+    let groups = &tried[best].groups;
+    let episodes: usize = groups.iter().map(|group| group.episodes).sum();
+    let variance = |g: &ReplayedGroup| (g.episodes as f64 / episodes as f64 * g.std_error).powi(2);
+    // Biases of shorter pieces add up over the horizon.
+    let (worst, offset) = (worst.0.to_owned(), offset / covered);
+    let unresolved = groups.iter().map(variance).sum::<f64>().sqrt() / covered;
+    Replay { noise: tried[best].noise, factor, offset, unresolved, covered, worst, tried }
+}
+
+struct Group {
+    name: String,
+    episodes: Vec<usize>,
+    /// How many groups there are.
+    of: usize,
+}
+
+/// The logged actions, and how they are corrected.
+struct Course<'a> {
+    windows: &'a [Window],
+    episodes: &'a LoggedEpisodes,
+    behaviour: Behaviour,
+    /// What the networks would have done in the logged states.
+    expected: Array2<f32>,
+    /// The network of each window.
+    networks: Vec<usize>,
+    legal: Legal<'a>,
+}
+
+impl<'a> Course<'a> {
+    fn new(player: &Player<'a>, windows: &'a [Window]) -> Self {
+        let episodes = player.episodes;
+        let behaviour = Behaviour::learn(episodes, player.seed);
+        let of_rows: Vec<usize> = (0..episodes.len())
+            .flat_map(|episode| vec![network_of(episodes, episode); episodes.rows(episode).len()])
+            .collect();
+        Self {
+            windows,
+            episodes,
+            expected: behaviour.act(episodes.transitions.states.view(), &of_rows),
+            behaviour,
+            networks: windows.iter().map(|w| network_of(episodes, w.episode)).collect(),
+            legal: Legal::of(episodes, player.logged_actions),
+        }
+    }
+
+    fn starts(&self) -> Array2<f32> {
+        let rows: Vec<usize> = self.windows.iter().map(|window| window.rows.start).collect();
+        self.episodes.transitions.states.select(Axis(0), &rows)
+    }
+
+    fn actions(&self, turn: &Turn<'_>) -> Array2<f32> {
+        let networks: Vec<usize> = turn.episodes.iter().map(|&w| self.networks[w]).collect();
+        let mut actions = self.behaviour.act(turn.states, &networks);
+        for (mut action, &window) in actions.rows_mut().into_iter().zip(turn.episodes) {
+            let rows = &self.windows[window].rows;
+            // Beyond the logged end there is nothing to correct.
+            if let Some(row) = rows.clone().nth(turn.time) {
+                action += &self.episodes.transitions.actions.row(row);
+                action -= &self.expected.row(row);
+            }
+            self.legal.make(action);
+        }
+        actions
+    }
+}
+
+/// Actions that can be taken.
+enum Legal<'a> {
+    /// One column per choice, of which one is 1 and all others are 0.
+    OneHot,
+    /// Each column by itself.
+    Columns(&'a [LoggedActions]),
+}
+
+impl<'a> Legal<'a> {
+    fn of(episodes: &LoggedEpisodes, columns: &'a [LoggedActions]) -> Self {
+        let actions = &episodes.transitions.actions;
+        let is_flag = |&value: &f32| value == 0.0 || value == 1.0;
+        let chooses = actions.ncols() > 1
+            && actions.iter().all(is_flag)
+            && actions.sum_axis(Axis(1)).iter().all(|&sum| sum == 1.0);
+        if chooses { Self::OneHot } else { Self::Columns(columns) }
+    }
+
+    /// Moves an action to the nearest legal one.
+    fn make(&self, mut action: ndarray::ArrayViewMut1<'_, f32>) {
+        match self {
+            Self::OneHot => {
+                let better = |best: usize, next: usize| {
+                    if action[next] > action[best] { next } else { best }
+                };
+                let best = (1..action.len()).fold(0, better);
+                action.fill(0.0);
+                action[best] = 1.0;
+            }
+            Self::Columns(columns) => {
+                for (value, column) in action.iter_mut().zip(*columns) {
+                    *value = column.nearest(*value);
+                }
+            }
+        }
+    }
+}

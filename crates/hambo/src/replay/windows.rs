@@ -1,0 +1,98 @@
+//! Logged episodes, cut into pieces of the horizon.
+
+use std::ops::Range;
+
+use crate::dataset::Transitions;
+use crate::error::Result;
+use crate::logs::LoggedEpisodes;
+use crate::task::{self, Task};
+use ndarray::{Array1, s};
+
+/// Pieces at the most.
+const MOST_WINDOWS: usize = 1_000;
+
+/// A piece of a logged episode.
+pub(super) struct Window {
+    pub(super) episode: usize,
+    /// Its rows among those of all episodes.
+    pub(super) rows: Range<usize>,
+    /// Steps that count: all of the horizon if the episode terminated in them, for it then has no more
+    /// rewards.
+    pub(super) steps: usize,
+    /// What it earned in these steps.
+    pub(super) earned: f64,
+}
+
+/// The pieces of all episodes.
+pub(super) fn windows(episodes: &LoggedEpisodes, task: &Task) -> Result<Vec<Window>> {
+    let most = MOST_WINDOWS.div_ceil(episodes.len().max(1));
+    let mut found = Vec::new();
+    for episode in 0..episodes.len() {
+        let pieces = pieces(episodes.rows(episode), task.horizon);
+        // Some of many, evenly spread.
+        let stride = pieces.len().div_ceil(most).max(1);
+        for rows in pieces.into_iter().step_by(stride) {
+            found.push(Window::new(episodes, task, episode, rows)?);
+        }
+    }
+    Ok(found)
+}
+
+/// As many whole horizons as there are; an episode that is shorter than one is a piece itself.
+fn pieces(rows: Range<usize>, horizon: usize) -> Vec<Range<usize>> {
+    let whole = rows.len() / horizon;
+    let mut pieces: Vec<Range<usize>> = (0..whole)
+        .map(|index| rows.start + index * horizon..rows.start + (index + 1) * horizon)
+        .collect();
+    if pieces.is_empty() {
+        pieces.push(rows);
+    }
+    pieces
+}
+
+impl Window {
+    fn new(
+        episodes: &LoggedEpisodes,
+        task: &Task,
+        episode: usize,
+        rows: Range<usize>,
+    ) -> Result<Self> {
+        let logged = &episodes.transitions;
+        let part = rows.clone();
+        let transitions = Transitions {
+            states: logged.states.slice(s![part.clone(), ..]),
+            actions: logged.actions.slice(s![part.clone(), ..]),
+            next_states: logged.next_states.slice(s![part.clone(), ..]),
+        };
+        let rewards = match &task.reward {
+            Some(rule) => task::reward(&**rule, &transitions)?,
+            None => logged.rewards.slice(s![part]).to_owned(),
+        };
+        let ends = match &task.termination {
+            Some(rule) => task::terminated(&**rule, &transitions)?,
+            None => Array1::from_elem(rows.len(), false),
+        };
+        let end = ends.iter().position(|&ended| ended).map(|last| last + 1);
+        let discount = f64::from(task.discount);
+        let weighted =
+            rewards.iter().take(end.unwrap_or(rows.len())).scan(1.0, |weight, &reward| {
+                let earned = *weight * f64::from(reward);
+                *weight *= discount;
+                Some(earned)
+            });
+        let steps = if end.is_some() { task.horizon } else { rows.len() };
+        Ok(Self { episode, earned: weighted.sum(), rows, steps })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_episode_is_cut_into_whole_horizons() {
+        assert_eq!(pieces(10..35, 10), [10..20, 20..30]);
+        let short = pieces(10..15, 10);
+        assert_eq!((short.len(), &short[0]), (1, &(10..15)));
+    }
+}
