@@ -8,6 +8,7 @@ Needs d3rlpy, stable-baselines3, torch and onnx, and for SAC the model that `run
 """
 
 import argparse
+import sys
 from pathlib import Path
 
 import d3rlpy
@@ -22,6 +23,10 @@ from stable_baselines3 import SAC
 
 import hambo
 
+sys.path.append(str(Path(__file__).parent / "zoo"))
+from systems.pendulum import Pendulum  # noqa: E402, which is in a folder beside
+
+PENDULUM = Pendulum()
 SEED = 0
 STEPS = {"bc": 10_000, "td3_bc": 30_000, "sac_in_model": 30_000}
 HIDDEN = [128, 128]
@@ -103,17 +108,12 @@ class ModelEnvironment(gymnasium.Env):
         found = self.model.predict(self.state[np.newaxis], np.asarray(action, np.float32)[np.newaxis])
         outcome = (found.mean + found.aleatoric_std * self.np_random.standard_normal(found.mean.shape))[0]
         following = outcome[: len(self.state)].astype(np.float32)
-        if self.environment.name == "Pendulum-v1":
-            reward = pendulum_reward(self.state, action)
+        if self.environment.reward == "pendulum":
+            reward = float(PENDULUM.reward(self.state[np.newaxis], action[np.newaxis], following[np.newaxis])[0])
         else:
             reward = float(outcome[len(self.state)])
         self.state, self.time = following, self.time + 1
         return following, reward, self.environment.fell(following), self.time == self.horizon, {}
-
-
-def pendulum_reward(state: np.ndarray, action: np.ndarray) -> float:
-    angle = np.arctan2(state[1], state[0])
-    return -float(angle**2 + 0.1 * state[2] ** 2 + 0.001 * action[0] ** 2)
 
 
 def learn_in_model(environment: Environment, folder: Path) -> torch.nn.Module:

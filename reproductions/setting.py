@@ -13,6 +13,9 @@ from returns import recorded
 
 import hambo
 
+PAPER: dict[str, object] = {"members": 5, "bootstrap": False, "random_functions": 0.0}
+"""The benchmark fits as the paper does."""
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -81,6 +84,7 @@ def fitted_model(setting: Setting, effort: Effort, models: Path) -> hambo.Model:
     ensemble = hambo.Ensemble(
         prior_temperature=environment.prior_temperature,
         learn_reward=environment.reward is None,
+        **PAPER,
         **effort_for(setting, effort).ensemble,
     )
     model = hambo.fit(data, ensemble, seed=setting.seed, progress=now_and_then(setting.name))

@@ -145,8 +145,8 @@ def main() -> None:
     with ProcessPoolExecutor(arguments.processes, mp_context=get_context("spawn")) as pool:
         jobs = {pool.submit(judge_all, *unit, policies, models): unit for unit, policies in missing.items()}
         for job in as_completed(jobs):
-            rows += job.result()
-            write_rows(table, rows, COLUMNS, place)
+            # Read again, because another run may have written meanwhile.
+            write_rows(table, read_rows(table) + job.result(), COLUMNS, place)
             print(*jobs[job], flush=True)
     text = report(sorted(read_rows(table), key=place))
     (arguments.results / "units.md").write_text(text, encoding="utf-8")

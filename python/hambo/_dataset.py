@@ -77,6 +77,7 @@ class Dataset:
         truncated: str | None = None,
         episode: str | None = None,
         step: str | None = None,
+        source_column: str | None = None,
         discrete_actions: int | None = None,
     ) -> Dataset:
         """Read a file, a folder, a pattern such as ``logs/*.parquet``, or a Minari id.
@@ -91,6 +92,8 @@ class Dataset:
             Which columns hold what. A name stands for a column of that name, of any width, or for the
             columns ``name_0``, ``name_1``, ... What is left out is found by the names that libraries
             use.
+        source_column
+            Which column says where each episode came from: a policy, a machine, a week, a patient.
         discrete_actions
             The action is the number of a choice, from 0 to one less than this, and is one-hot encoded.
         """
@@ -103,6 +106,7 @@ class Dataset:
             truncated=truncated,
             episode=episode,
             step=step,
+            source=source_column,
             discrete_actions=discrete_actions,
         )
         return cls._of(_native.Dataset.open(os.fspath(source), mapping))
@@ -125,6 +129,7 @@ class Dataset:
         truncated: str | None = None,
         episode: str | None = None,
         step: str | None = None,
+        source_column: str | None = None,
         discrete_actions: int | None = None,
     ) -> Dataset:
         """Read a table that another library holds: Polars, pyarrow, DuckDB, Ray Data.
@@ -134,7 +139,7 @@ class Dataset:
         table
             Anything with ``__arrow_c_stream__``. A block of several numbers a row may be a list column
             or several columns.
-        state, action, reward, next_state, terminated, truncated, episode, step, discrete_actions
+        state, action, reward, next_state, terminated, truncated, episode, step, source_column, discrete_actions
             As in `open`.
         """
         if not hasattr(table, "__arrow_c_stream__"):
@@ -151,6 +156,7 @@ class Dataset:
             truncated=truncated,
             episode=episode,
             step=step,
+            source=source_column,
             discrete_actions=discrete_actions,
         )
         return cls._of(_native.Dataset.from_stream(table, type(table).__name__, mapping))

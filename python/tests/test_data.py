@@ -174,6 +174,7 @@ def test_arrays_and_files_are_assembled_by_the_same_rules(tmp_path: Path) -> Non
 
 
 def test_episodes_know_where_they_came_from() -> None:
+    pa = pytest.importorskip("pyarrow")
     given = columns()
     number = np.repeat(np.arange(3), 4)
     data = hambo.Dataset.from_arrays(**given, source=np.array(["night", "day"])[number % 2])
@@ -183,6 +184,17 @@ def test_episodes_know_where_they_came_from() -> None:
     assert hambo.Dataset.from_arrays(**given).with_sources(["a", "b", "a"]).sources == ["a", "b", "a"]
     with pytest.raises(hambo.errors.DataError, match="2 sources for 3 episodes"):
         data.with_sources(["a", "b"])
+    table = pa.table(
+        {
+            "obs": [0.0, 1.0],
+            "action": [0.0, 0.0],
+            "reward": [0.0, 0.0],
+            "next_obs": [1.0, 2.0],
+            "episode": [0, 1],
+            "shift": ["night", "day"],
+        }
+    )
+    assert hambo.Dataset.from_arrow(table, source_column="shift").sources == ["night", "day"]
     mixed = np.array(["night"] * 11 + ["day"])
     with pytest.raises(hambo.errors.DataError, match="episode 2 has the sources day, night"):
         hambo.Dataset.from_arrays(**given, source=mixed)

@@ -330,6 +330,23 @@ pub enum Error {
         found: i64,
     },
 
+    /// The rows of an episode come from different sources.
+    #[error(
+        "{}, row {row}: the episode's source was {source_before} and is now {found}; an episode comes from \
+         one source: check where episodes end, or name another column as `source`",
+        path.display()
+    )]
+    SourceChanges {
+        /// Where.
+        path: PathBuf,
+        /// The row.
+        row: u64,
+        /// The source of the rows before.
+        source_before: String,
+        /// The source in this row.
+        found: String,
+    },
+
     /// The values of a store are not those that were written.
     #[error(
         "{}: its values do not match its fingerprint; convert the data again",

@@ -14,7 +14,7 @@ use ndarray::{Array1, Array2};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::read::{self, Format, Log, Mapping, Note, Sink};
+use crate::read::{self, Format, Key, Log, Mapping, Note, Sink};
 use crate::remote::locally;
 use crate::store;
 
@@ -294,7 +294,7 @@ impl Sink for Counter {
         Ok(())
     }
 
-    fn end(&mut self, terminated: bool, truncated: bool) -> Result<()> {
+    fn end(&mut self, terminated: bool, truncated: bool, _source: Option<Key>) -> Result<()> {
         let open = std::mem::take(&mut self.open);
         self.episodes += 1;
         if open.bad_rows > 0 {

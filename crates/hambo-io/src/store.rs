@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::atomic;
 use crate::error::{Error, Result};
-use crate::read::{Log, Mapping, Note, Sink};
+use crate::read::{Key, Log, Mapping, Note, Sink};
 use crate::remote::locally;
 
 /// Schema 1 kept names and widths apart from the data's identity.
@@ -40,6 +40,9 @@ const _: () = assert!(cfg!(target_endian = "little"), "stores are little-endian"
 struct StoreFile {
     schema: u64,
     data: DataIdentity,
+    /// Where each episode came from, if the log said it.
+    #[serde(default)]
+    sources: Option<Vec<String>>,
 }
 
 /// What was converted.
@@ -107,9 +110,12 @@ pub fn open(path: &Path) -> Result<Dataset> {
     };
     let dataset = Dataset::from_columns(columns, Some(names))
         .map_err(|source| Error::Data { path: path.to_owned(), source })?;
-    match dataset.identity() == document.data {
-        true => Ok(dataset),
-        false => Err(Error::StoreDamaged { path: path.to_owned() }),
+    if dataset.identity() != document.data {
+        return Err(Error::StoreDamaged { path: path.to_owned() });
+    }
+    match document.sources {
+        Some(sources) => dataset.with_sources(sources).map_err(|error| content(path, error)),
+        None => Ok(dataset),
     }
 }
 
@@ -158,6 +164,8 @@ struct Writer {
     /// Transitions of the episode that has not.
     steps: usize,
     last_next_state: Vec<f32>,
+    /// Of the episodes that have ended.
+    sources: Vec<String>,
     path: std::path::PathBuf,
 }
 
@@ -202,6 +210,7 @@ impl Writer {
             ended: 0,
             steps: 0,
             last_next_state: Vec::new(),
+            sources: Vec::new(),
             path: log.path.clone(),
         })
     }
@@ -224,7 +233,8 @@ impl Writer {
             column.file.sync_all().map_err(Error::io(&column.path, "write the file"))?;
         }
         let data = self.identifier.finish();
-        let document = StoreFile { schema: SCHEMA, data: data.clone() };
+        let sources = (!self.sources.is_empty()).then_some(self.sources);
+        let document = StoreFile { schema: SCHEMA, data: data.clone(), sources };
         let directory = self.episodes.path.parent().unwrap_or(Path::new("."));
         let text = serde_json::to_vec_pretty(&document).map_err(|e| content(directory, e))?;
         let path = directory.join(DOCUMENT);
@@ -253,7 +263,8 @@ impl Sink for Writer {
         Ok(())
     }
 
-    fn end(&mut self, terminated: bool, truncated: bool) -> Result<()> {
+    fn end(&mut self, terminated: bool, truncated: bool, source: Option<Key>) -> Result<()> {
+        self.sources.extend(source.map(Key::into_name));
         let flags = TERMINATED * u64::from(terminated) + TRUNCATED * u64::from(truncated);
         self.episodes.words.push((self.rows as u64) << 2 | flags);
         self.identifier.end_episode(self.rows, terminated, truncated);

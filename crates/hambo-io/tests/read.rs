@@ -151,3 +151,37 @@ fn a_changed_value_in_a_store_is_noticed() {
     }
     store::open(&into).expect("it is whole again");
 }
+
+#[test]
+fn a_column_says_where_episodes_came_from_and_a_store_remembers_it() {
+    let place = tempfile::tempdir().expect("a folder");
+    let path = place.path().join("logs.csv");
+    let rows = [(0, "night"), (0, "night"), (1, "day"), (1, "day"), (2, "night"), (2, "night")];
+    let written = |last: &str| {
+        let mut text = String::from("obs,action,reward,next_obs,episode,shift\n");
+        for (index, (episode, shift)) in rows.iter().enumerate() {
+            let shift = if index + 1 == rows.len() { last } else { shift };
+            let (now, next) = (index % 2, index % 2 + 1);
+            text += &format!("{now},0,1,{next},{episode},{shift}\n");
+        }
+        fs::write(&path, text).expect("written");
+    };
+    written("night");
+    let mapping = Mapping { source: Some("shift".into()), ..Mapping::default() };
+    let source = path.to_string_lossy().into_owned();
+    let sources = |data: &Dataset| {
+        let sources = data.sources().expect("sources");
+        (0..3).map(|episode| sources.names()[sources.of(episode)].clone()).collect::<Vec<_>>()
+    };
+    let expected = ["night", "day", "night"];
+    let opened = read::open(&source, &mapping).expect("it is read").dataset;
+    assert_eq!(sources(&opened), expected);
+    let converted = place.path().join("store");
+    store::convert(&path, &mapping, &converted).expect("it is converted");
+    assert_eq!(sources(&store::open(&converted).expect("it is opened")), expected);
+    let without = read::open(&source, &Mapping::default()).expect("it is read").dataset;
+    assert!(without.sources().is_none(), "a source has to be named");
+    written("day");
+    let error = read::open(&source, &mapping).expect_err("two sources in one episode");
+    assert!(error.to_string().contains("source was `night` and is now `day`"), "{error}");
+}

@@ -352,7 +352,7 @@ impl Attack<'_> {
         // Constraints are held against the same episodes as the return.
         if let Some(limit) = result.worlds.as_ref().filter(|_| objective == "return") {
             let episodes = limit.replay.as_ref().map_or(0, Replay::episodes);
-            if episodes < thresholds.few_calibration_episodes {
+            if episodes == 0 || episodes < thresholds.few_calibration_episodes {
                 warnings.push(Warning::FewReplayed { episodes });
             }
         }

@@ -73,7 +73,10 @@ impl Estimate {
     pub fn correction(&self, delta: f64) -> f64 {
         let t = students_quantile(self.independent, delta);
         let root = (self.independent as f64).sqrt();
-        (-self.skewness).max(0.0) * (1.0 + 2.0 * t * t) / (6.0 * root * t.max(f64::MIN_POSITIVE))
+        match t > 0.0 {
+            true => (-self.skewness).max(0.0) * (1.0 + 2.0 * t * t) / (6.0 * root * t),
+            false => 0.0,
+        }
     }
 }
 

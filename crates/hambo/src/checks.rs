@@ -21,7 +21,8 @@ pub(crate) fn of_model(
     // Worlds draw no Gaussian noise and have no box to be calibrated, and logged episodes that are played
     // again tell what errors that follow each other do to a return.
     let has_worlds = settings.played(dynamics.members()).contains(&Variant::Worlds);
-    let are_replayed = has_worlds && model.episodes.len() >= thresholds.few_calibration_episodes;
+    let are_replayed =
+        has_worlds && model.episodes.len() >= thresholds.few_calibration_episodes.max(2);
     if !has_worlds && model.calibration.error_after > thresholds.weak_calibration {
         warnings.push(Warning::WeakCalibration { error: model.calibration.error_after });
     }

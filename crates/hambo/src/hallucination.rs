@@ -14,7 +14,8 @@
 //!
 //! A learned reward is one more output. Under CA the worst value inside its confidence interval is
 //! known without an adversary, `r - β τ σ_e`; elsewhere it is the mean of whoever predicts. Its
-//! noise has mean zero and is left out, because it would only blur the return.
+//! Gaussian noise has mean zero and is left out, because it would only blur the return; errors that are
+//! borrowed from the logs have means, and are not.
 
 use std::fmt;
 

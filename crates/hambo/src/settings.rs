@@ -19,7 +19,7 @@ pub struct EvaluationSettings {
     /// the certificate, they are stress tests, and it does not depend on them.
     pub stress: bool,
     /// Probability with which the bound may fail; in (0, 1). For Gaussian processes one half of it
-    /// is the model's and one half the Monte Carlo limit's; for an ensemble it is all the latter's.
+    /// is the model's and one half the Monte Carlo limit's; for an ensemble the result says what it is.
     pub delta: f64,
     /// Factor on CA's confidence box, whose half-width is otherwise the calibrated epistemic
     /// standard deviation or, for Gaussian processes, the proven one; not negative. The other

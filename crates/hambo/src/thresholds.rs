@@ -97,9 +97,14 @@ impl Thresholds {
     pub(crate) fn loosened(&self) -> Vec<(&'static str, f64, f64)> {
         let usual = Self::default().limits();
         let pairs = self.limits().into_iter().zip(usual);
-        pairs
-            .filter(|(now, usual)| now.1 > usual.1)
-            .map(|(now, usual)| (now.0, now.1, usual.1))
-            .collect()
+        let looser = pairs.filter(|(now, usual)| now.1 > usual.1);
+        let mut found: Vec<_> = looser.map(|(now, usual)| (now.0, now.1, usual.1)).collect();
+        // Fewer of these are needed, so that a smaller number is the looser one.
+        let (now, usual) =
+            (self.few_calibration_episodes, Self::default().few_calibration_episodes);
+        if now < usual {
+            found.push(("thresholds.few_calibration_episodes", now as f64, usual as f64));
+        }
+        found
     }
 }

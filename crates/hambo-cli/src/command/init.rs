@@ -123,6 +123,7 @@ fn example_mapping(mapped: &Mapping) -> Mapping {
         truncated: one(&mapped.truncated, "truncated"),
         episode: one(&mapped.episode, "episode"),
         step: one(&mapped.step, "step"),
+        source: one(&mapped.source, "source"),
         discrete_actions: mapped.discrete_actions.or(Some(2)),
     }
 }

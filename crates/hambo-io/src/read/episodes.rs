@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 pub(crate) trait Sink {
     fn push(&mut self, transition: Transition<'_>) -> Result<()>;
 
-    fn end(&mut self, terminated: bool, truncated: bool) -> Result<()>;
+    /// `source` is where the episode came from, if the log says it.
+    fn end(&mut self, terminated: bool, truncated: bool, source: Option<Key>) -> Result<()>;
 }
 
 /// What had to be decided on the way.
@@ -71,6 +72,7 @@ impl Closed {
 #[derive(Debug)]
 struct OpenEpisode {
     key: Option<Key>,
+    source: Option<Key>,
     /// The last row's step number.
     step: Option<i64>,
     /// Transitions handed to the sink.
@@ -101,6 +103,7 @@ struct Row<'a> {
     truncated: bool,
     key: Option<&'a Key>,
     step: Option<i64>,
+    source: Option<&'a Key>,
 }
 
 #[derive(Clone, Copy)]
@@ -137,6 +140,7 @@ impl Assembler {
                 truncated: flag(&rows.truncated),
                 key: rows.episode.as_ref().map(|keys| &keys[index]),
                 step: rows.step.as_ref().map(|steps| steps[index]),
+                source: rows.source.as_ref().map(|sources| &sources[index]),
             };
             self.row(row, sink)?;
         }
@@ -186,6 +190,7 @@ impl Assembler {
         }
         Ok(OpenEpisode {
             key: row.key.cloned(),
+            source: row.source.cloned(),
             step: row.step,
             pushed: 0,
             waiting: None,
@@ -212,7 +217,7 @@ impl Assembler {
         self.tally.unmarked_ends += u64::from(!marked);
         match open.pushed {
             0 => Ok(()),
-            _ => sink.end(terminated, truncated),
+            _ => sink.end(terminated, truncated, open.source),
         }
     }
 }
@@ -236,6 +241,13 @@ impl OpenEpisode {
             let (path, row) = (self.path.clone(), self.last_row);
             let episode = self.key.as_ref().map(Key::to_string).unwrap_or_default();
             return Err(Error::GoesOn { path, row, flag, episode });
+        }
+        if let (Some(own), Some(other)) = (&self.source, row.source)
+            && own != other
+        {
+            let (path, row) = (row.at.path.to_owned(), row.at.row);
+            let (source_before, found) = (own.to_string(), other.to_string());
+            return Err(Error::SourceChanges { path, row, source_before, found });
         }
         if let (Some(last), Some(found)) = (self.step, row.step) {
             let grown = found.wrapping_sub(last);

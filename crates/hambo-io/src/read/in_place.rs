@@ -62,7 +62,7 @@ impl Sink for Ends {
         Ok(())
     }
 
-    fn end(&mut self, terminated: bool, truncated: bool) -> Result<()> {
+    fn end(&mut self, terminated: bool, truncated: bool, _source: Option<Key>) -> Result<()> {
         if let Some(last) = self.rows.checked_sub(1) {
             (self.terminated[last], self.truncated[last]) = (terminated, truncated);
         }
@@ -108,6 +108,7 @@ pub(super) fn dataset(path: &Path, columns: Columns, marks: Marks) -> Result<(Da
                 numbers[piece.clone()].iter().map(|&number| Key::Number(number)).collect()
             }),
             step: None,
+            source: None,
         };
         assembler.add(path, first as u64, &rows, &mut ends)?;
     }

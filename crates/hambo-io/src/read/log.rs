@@ -11,6 +11,7 @@ use super::episodes::{Assembler, Sink};
 use super::mapping::Mapping;
 use super::note::Note;
 use super::rows::Source;
+use super::table::Key;
 use crate::error::{Error, Result};
 use crate::guard::caught;
 
@@ -107,6 +108,7 @@ struct Memory {
     terminated: Vec<bool>,
     truncated: Vec<bool>,
     episode_ends: Vec<usize>,
+    sources: Vec<String>,
 }
 
 impl Sink for Memory {
@@ -118,13 +120,14 @@ impl Sink for Memory {
         Ok(())
     }
 
-    fn end(&mut self, terminated: bool, truncated: bool) -> Result<()> {
+    fn end(&mut self, terminated: bool, truncated: bool, source: Option<Key>) -> Result<()> {
         self.terminated.resize(self.rewards.len(), false);
         self.truncated.resize(self.rewards.len(), false);
         if let (Some(last), Some(cut)) = (self.terminated.last_mut(), self.truncated.last_mut()) {
             (*last, *cut) = (terminated, truncated);
         }
         self.episode_ends.push(self.rewards.len());
+        self.sources.extend(source.map(Key::into_name));
         Ok(())
     }
 }
@@ -142,7 +145,11 @@ impl Memory {
             truncated: self.truncated,
             episode_ends: self.episode_ends,
         };
-        Dataset::from_columns(columns, Some(log.names.clone()))
-            .map_err(|source| Error::Data { path: log.path.clone(), source })
+        let dataset = Dataset::from_columns(columns, Some(log.names.clone()));
+        let dataset = dataset.and_then(|dataset| match self.sources.is_empty() {
+            true => Ok(dataset),
+            false => dataset.with_sources(self.sources),
+        });
+        dataset.map_err(|source| Error::Data { path: log.path.clone(), source })
     }
 }

@@ -30,6 +30,9 @@ pub struct Mapping {
     pub episode: Option<String>,
     /// Number of the step within its episode.
     pub step: Option<String>,
+    /// Where the row's episode came from, such as a policy, a machine, a week or a patient. An
+    /// evaluation is then held against each source by itself.
+    pub source: Option<String>,
     /// The action is the number of a choice, from 0 to one less than this, and is one-hot encoded.
     pub discrete_actions: Option<usize>,
 }
@@ -45,6 +48,7 @@ pub(crate) enum Role {
     Truncated,
     Episode,
     Step,
+    Source,
 }
 
 impl Role {
@@ -59,6 +63,7 @@ impl Role {
             Self::Truncated => "truncated",
             Self::Episode => "episode",
             Self::Step => "step",
+            Self::Source => "source",
         }
     }
 
@@ -81,6 +86,8 @@ impl Role {
             Self::Truncated => &["truncations", "truncated", "truncateds", "timeouts"],
             Self::Episode => &["episode", "episode_id", "episode_ids", "eps_id"],
             Self::Step => &["step", "steps", "t", "timestep"],
+            // Nobody's convention: it has to be named.
+            Self::Source => &[],
         }
     }
 }
@@ -100,6 +107,7 @@ pub struct Plan {
     pub truncated: Option<usize>,
     pub episode: Option<usize>,
     pub step: Option<usize>,
+    pub source: Option<usize>,
     pub discrete_actions: Option<usize>,
 }
 
@@ -116,6 +124,7 @@ impl Mapping {
             truncated: finder.optional(Role::Truncated, self.truncated.as_deref())?,
             episode: finder.optional(Role::Episode, self.episode.as_deref())?,
             step: finder.step(self.step.as_deref())?,
+            source: finder.optional(Role::Source, self.source.as_deref())?,
             discrete_actions: self.discrete_actions,
         };
         finder.check(&plan)?;
@@ -205,6 +214,7 @@ impl Finder<'_> {
             (Role::Truncated, plan.truncated),
             (Role::Episode, plan.episode),
             (Role::Step, plan.step),
+            (Role::Source, plan.source),
         ];
         for (role, index) in singles {
             let Some(column) = index.map(|index| &self.columns[index]) else { continue };

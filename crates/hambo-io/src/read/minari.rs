@@ -269,6 +269,7 @@ impl Source for Minari {
             truncated: Some(truncated),
             episode: Some(vec![key; count]),
             step: None,
+            source: None,
         })
     }
 }

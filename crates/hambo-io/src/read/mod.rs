@@ -33,6 +33,7 @@ pub use note::Note;
 
 pub(crate) use episodes::Sink;
 pub(crate) use log::Log;
+pub(crate) use table::Key;
 
 use crate::error::Result;
 use crate::remote::locally;

@@ -18,6 +18,7 @@ pub(crate) struct Rows {
     pub truncated: Option<Vec<bool>>,
     pub episode: Option<Vec<Key>>,
     pub step: Option<Vec<i64>>,
+    pub source: Option<Vec<Key>>,
 }
 
 /// Where rows come from. Pieces can be read in any order and at the same time.
@@ -111,7 +112,7 @@ impl Source for MappedTable {
 
     fn read(&self, piece: usize) -> Result<Rows> {
         let plan = &self.plan;
-        let singles = [plan.terminated, plan.truncated, plan.episode, plan.step];
+        let singles = [plan.terminated, plan.truncated, plan.episode, plan.step, plan.source];
         let mut wanted: Vec<usize> = plan.state.clone();
         wanted.extend(&plan.action);
         wanted.push(plan.reward);
@@ -132,10 +133,12 @@ impl Source for MappedTable {
         let mut single = |index: Option<usize>| index.map(|index| (place(index), next()));
         let (terminated, truncated) = (single(plan.terminated), single(plan.truncated));
         let (episode, step) = (single(plan.episode), single(plan.step));
+        let source = single(plan.source);
         for (place, values) in states.iter().chain(&actions).chain(&next_states) {
             check_count(place, values, count)?;
         }
-        for (place, values) in [&terminated, &truncated, &episode, &step].into_iter().flatten() {
+        let marks = [&terminated, &truncated, &episode, &step, &source];
+        for (place, values) in marks.into_iter().flatten() {
             check_count(place, values, count)?;
         }
 
@@ -155,6 +158,7 @@ impl Source for MappedTable {
             truncated: truncated.map(|(place, values)| values.into_flags(place)).transpose()?,
             episode: episode.map(|(place, values)| values.into_keys(place)).transpose()?,
             step: step.map(|(place, values)| values.into_integers(place)).transpose()?,
+            source: source.map(|(place, values)| values.into_keys(place)).transpose()?,
         })
     }
 }

@@ -65,6 +65,16 @@ impl std::fmt::Display for Key {
     }
 }
 
+impl Key {
+    /// As a name, without the quotes that messages put around text.
+    pub(crate) fn into_name(self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text,
+        }
+    }
+}
+
 /// Where in a file a piece of a column lies.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {

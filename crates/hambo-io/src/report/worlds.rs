@@ -91,8 +91,8 @@ pub(super) fn replay(contents: &Contents<'_>) -> String {
         table(&columns, &rows, main),
         percent(replay.covered)
     );
-    let lead = "Before worlds that never saw them, the logs themselves: what logged episodes earned, and \
-                what the worlds would have promised.";
+    let lead =
+        "What logged episodes earned, and what worlds that never saw them would have promised.";
     section("replay", "The worlds against your own logs", lead, &content)
 }
 

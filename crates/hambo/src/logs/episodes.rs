@@ -38,10 +38,12 @@ impl LoggedEpisodes {
         let span = |episode: usize| dataset.episodes()[episode].rows.clone();
         let mut rows = 0;
         let fits = |episode: &usize| {
-            rows += span(*episode).len();
-            rows <= MOST_ROWS || rows == span(*episode).len()
+            let more = span(*episode).len();
+            let fits = rows == 0 || rows + more <= MOST_ROWS;
+            rows += if fits { more } else { 0 };
+            fits
         };
-        let mut kept: Vec<usize> = order.into_iter().take_while(fits).collect();
+        let mut kept: Vec<usize> = order.into_iter().filter(fits).collect();
         kept.sort_unstable();
         let firsts: Vec<usize> = kept.iter().map(|&episode| span(episode).start).collect();
         let ends = kept.iter().scan(0, |end, &episode| {
@@ -120,6 +122,7 @@ impl LoggedEpisodes {
             && self.terminated.len() == episodes
             && self.unseen.nrows() == episodes
             && [1, members].contains(&self.unseen.ncols())
+            && self.unseen.rows().into_iter().all(|row| row.iter().any(|&unseen| unseen))
             && self.sources.as_ref().is_none_or(|sources| sources.fits(episodes))
     }
 }

@@ -34,7 +34,7 @@ use crate::task;
 /// Factors on the noise that are tried, the usual one first.
 const NOISES: [f32; 4] = [1.0, 0.5, 0.25, 0.0];
 
-/// Groups of fewer episodes are put together.
+/// Sources of fewer episodes are put together.
 const LEAST_IN_GROUP: usize = 5;
 
 /// Without sources, episodes are told apart by how close they are to the policy if there are as many.
@@ -56,7 +56,7 @@ pub struct Replay {
     pub factor: f64,
     /// What is taken off for groups on which all worlds practically agree.
     pub offset: f64,
-    /// Standard error of the bias over all groups: what episodes so few cannot tell.
+    /// Standard error of the bias over all groups, over the whole horizon: what episodes so few cannot tell.
     pub unresolved: f64,
     /// Steps that were replayed on average, as a share of the horizon.
     pub covered: f64,
@@ -125,7 +125,8 @@ impl Player<'_> {
         if self.episodes.len() < 2 || self.game.dynamics.members() < 2 {
             return Ok(None);
         }
-        let windows = windows(self.episodes, self.game.task)?;
+        let rng = &mut self.seed.stream("pieces of episodes");
+        let windows = windows(self.episodes, self.game.task, rng)?;
         let course = Course::new(self, &windows);
         let groups = self.groups()?;
         let quiet = [0.0];
@@ -182,10 +183,11 @@ impl Player<'_> {
         let (mut earned, mut differences) = (Vec::new(), Vec::new());
         let mut of_worlds = vec![0.0; members];
         for &episode in &group.episodes {
-            let mine: Vec<usize> =
-                (0..windows.len()).filter(|&window| windows[window].episode == episode).collect();
+            let first = windows.partition_point(|window| window.episode < episode);
+            let last = windows.partition_point(|window| window.episode <= episode);
+            let mine = first..last;
             let mean = |value: &dyn Fn(usize) -> f64| {
-                mine.iter().map(|&window| value(window)).sum::<f64>() / mine.len() as f64
+                mine.clone().map(value).sum::<f64>() / mine.len() as f64
             };
             let unseen = self.episodes.unseen_by(episode, members);
             let by_worlds: Vec<f64> =
@@ -198,7 +200,16 @@ impl Player<'_> {
             of_worlds.iter_mut().zip(&by_worlds).for_each(|(sum, value)| *sum += value);
         }
         let count = group.episodes.len() as f64;
-        let of_worlds: Vec<f64> = of_worlds.into_iter().map(|sum| sum / count).collect();
+        // Where a whole group was drawn or left out together, those who have seen it agree on it, and
+        // their distance from the others is no disagreement that a new policy would meet.
+        let seen_alike = self.seen_alike(group, members);
+        let is_asked = |member: &usize| seen_alike.as_ref().is_none_or(|unseen| unseen[*member]);
+        let asked = (0..members).filter(is_asked);
+        let of_worlds: Vec<f64> = asked.map(|member| of_worlds[member] / count).collect();
+        let spread = match of_worlds.len() {
+            0 | 1 => 0.0,
+            asked => Estimate::of(&of_worlds).std_error * (asked as f64).sqrt(),
+        };
         let difference = Estimate::of(&differences);
         let negative: Vec<f64> = differences.iter().map(|difference| -difference).collect();
         let largest_bias = -Estimate::of(&negative).lower_limit(self.delta / group.of as f64);
@@ -209,43 +220,51 @@ impl Player<'_> {
             bias: difference.mean,
             std_error: difference.std_error,
             absolute_error: differences.iter().map(|d| d.abs()).sum::<f64>() / count,
-            spread: Estimate::of(&of_worlds).std_error * (members as f64).sqrt(),
+            spread,
             largest_bias,
         }
     }
 
+    /// Who has not seen the group, if that is the same for all of its episodes and not for all worlds.
+    fn seen_alike(&self, group: &Group, members: usize) -> Option<Vec<bool>> {
+        let mut all = group.episodes.iter().map(|&e| self.episodes.unseen_by(e, members));
+        let first = all.next()?;
+        let differs_by_world = first.contains(&true) && first.contains(&false);
+        (group.episodes.len() > 1 && differs_by_world && all.all(|unseen| unseen == first))
+            .then_some(first)
+    }
+
     /// The sources, or how close episodes are to the policy.
     fn groups(&self) -> Result<Vec<Group>> {
-        let all = || (0..self.episodes.len()).collect::<Vec<_>>();
-        let mut groups = match &self.episodes.sources {
-            Some(sources) => {
-                let of = |source| all().into_iter().filter(|&e| sources.of(e) == source).collect();
-                let named = sources.names().iter().enumerate();
-                named.map(|(source, name)| (name.clone(), of(source))).collect()
+        let all: Vec<usize> = (0..self.episodes.len()).collect();
+        let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+        let mut others = Vec::new();
+        if let Some(sources) = &self.episodes.sources {
+            for (source, name) in sources.names().iter().enumerate() {
+                let of = all.iter().copied().filter(|&episode| sources.of(episode) == source);
+                let mine: Vec<usize> = of.collect();
+                match mine.len() >= LEAST_IN_GROUP {
+                    true => groups.push((name.clone(), mine)),
+                    false => others.extend(mine),
+                }
             }
-            None if self.episodes.len() < LEAST_TO_TELL_APART => vec![("all".into(), all())],
-            None => {
-                let distances = self.distances()?;
-                let mut order = all();
-                order.sort_by(|&a, &b| distances[a].total_cmp(&distances[b]));
-                let third = order.len().div_ceil(3);
-                let names = ["closest third", "middle third", "furthest third"];
-                names
-                    .map(String::from)
-                    .into_iter()
-                    .zip(order.chunks(third).map(Vec::from))
-                    .collect()
+        }
+        // Without sources, or with such that have a few episodes each, how close they are to the policy.
+        if groups.is_empty() && all.len() >= LEAST_TO_TELL_APART {
+            let distances = self.distances()?;
+            let mut order = all;
+            order.sort_by(|&a, &b| distances[a].total_cmp(&distances[b]));
+            let third = order.len().div_ceil(3);
+            let names = ["closest third", "middle third", "furthest third"].map(String::from);
+            groups = names.into_iter().zip(order.chunks(third).map(Vec::from)).collect();
+        } else if groups.is_empty() {
+            groups.push(("all".into(), all));
+        } else {
+            match others.len() {
+                0 => {}
+                1 => groups[0].1.extend(others),
+                _ => groups.push(("other sources".into(), others)),
             }
-        };
-        let (large, small): (Vec<_>, Vec<_>) = groups
-            .drain(..)
-            .partition(|(_, episodes): &(String, Vec<usize>)| episodes.len() >= LEAST_IN_GROUP);
-        groups = large;
-        let others: Vec<usize> = small.into_iter().flat_map(|(_, episodes)| episodes).collect();
-        match (others.len() >= LEAST_IN_GROUP || groups.is_empty(), groups.last_mut()) {
-            (true, _) => groups.push(("others".into(), others)),
-            (false, Some((_, last))) => last.extend(others),
-            (false, None) => {}
         }
         groups.retain(|(_, episodes)| !episodes.is_empty());
         let of = groups.len();
@@ -259,7 +278,8 @@ impl Player<'_> {
         let draws = &mut RowStreams::new(&mut self.seed.stream("distances"), logged.rewards.len());
         let (states, columns) = (logged.states.view(), logged.actions.ncols());
         let actions = task::act(self.game.policy, states, columns, draws)?;
-        let scale = logged.actions.std_axis(Axis(0), 0.0).mapv(|std| std.max(f32::MIN_POSITIVE));
+        let scale = logged.actions.std_axis(Axis(0), 0.0);
+        let scale = scale.mapv(|std| if std > 0.0 { std } else { 1.0 });
         let apart = ((actions - &logged.actions) / &scale).mapv(f32::abs).sum_axis(Axis(1));
         let of_episode = |episode| {
             let rows = self.episodes.rows(episode);

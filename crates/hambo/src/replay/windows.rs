@@ -5,10 +5,12 @@ use std::ops::Range;
 use crate::dataset::Transitions;
 use crate::error::Result;
 use crate::logs::LoggedEpisodes;
+use crate::rng::Stream;
 use crate::task::{self, Task};
 use ndarray::{Array1, s};
+use rand::seq::SliceRandom;
 
-/// Pieces at the most.
+/// Pieces at the most, unless there are more episodes.
 const MOST_WINDOWS: usize = 1_000;
 
 /// A piece of a logged episode.
@@ -23,29 +25,36 @@ pub(super) struct Window {
     pub(super) earned: f64,
 }
 
-/// The pieces of all episodes.
-pub(super) fn windows(episodes: &LoggedEpisodes, task: &Task) -> Result<Vec<Window>> {
-    let most = MOST_WINDOWS.div_ceil(episodes.len().max(1));
+/// Pieces of all episodes, in the order of the episodes.
+pub(super) fn windows(
+    episodes: &LoggedEpisodes,
+    task: &Task,
+    rng: &mut Stream,
+) -> Result<Vec<Window>> {
+    let most = (MOST_WINDOWS / episodes.len().max(1)).max(1);
     let mut found = Vec::new();
     for episode in 0..episodes.len() {
-        let pieces = pieces(episodes.rows(episode), task.horizon);
-        // Some of many, evenly spread.
-        let stride = pieces.len().div_ceil(most).max(1);
-        for rows in pieces.into_iter().step_by(stride) {
+        let mut pieces = pieces(episodes.rows(episode), task.horizon, episodes.terminated[episode]);
+        // Some of many.
+        let kept = most.min(pieces.len());
+        let (some, _) = pieces.partial_shuffle(rng, kept);
+        for rows in some.iter().cloned() {
             found.push(Window::new(episodes, task, episode, rows)?);
         }
     }
     Ok(found)
 }
 
-/// As many whole horizons as there are; an episode that is shorter than one is a piece itself.
-fn pieces(rows: Range<usize>, horizon: usize) -> Vec<Range<usize>> {
+/// As many whole horizons as there are; an episode that is shorter than one is a piece itself. What is left
+/// over is a piece if it ends in a termination, which must not go unseen.
+fn pieces(rows: Range<usize>, horizon: usize, terminated: bool) -> Vec<Range<usize>> {
     let whole = rows.len() / horizon;
     let mut pieces: Vec<Range<usize>> = (0..whole)
         .map(|index| rows.start + index * horizon..rows.start + (index + 1) * horizon)
         .collect();
-    if pieces.is_empty() {
-        pieces.push(rows);
+    let rest = rows.start + whole * horizon..rows.end;
+    if pieces.is_empty() || (terminated && !rest.is_empty()) {
+        pieces.push(rest);
     }
     pieces
 }
@@ -91,8 +100,9 @@ mod tests {
 
     #[test]
     fn an_episode_is_cut_into_whole_horizons() {
-        assert_eq!(pieces(10..35, 10), [10..20, 20..30]);
-        let short = pieces(10..15, 10);
+        assert_eq!(pieces(10..35, 10, false), [10..20, 20..30]);
+        assert_eq!(pieces(10..35, 10, true), [10..20, 20..30, 30..35]);
+        let short = pieces(10..15, 10, true);
         assert_eq!((short.len(), &short[0]), (1, &(10..15)));
     }
 }

@@ -1,5 +1,7 @@
 //! When and where the bound loses what it loses.
 
+use hambo::Variant;
+
 use super::super::contents::Contents;
 use super::super::plot::{Plot, range};
 use super::super::text::{decimals_for, fixed, shortened};
@@ -51,12 +53,22 @@ pub(super) fn bound(contents: &Contents<'_>) -> Option<Figure> {
         }
     }
     plot.end_labels(&labels);
-    let caption = "What the same episodes bound if they are cut off earlier; dashed lines are neutral \
-                   estimates. Only the right end is a certificate: the adversaries were trained for \
-                   the whole horizon, and might do more harm to a shorter one."
-        .to_owned();
-    let drawings = vec![plot.finish("Lower bound as a function of the horizon, per variant")];
-    let heading = "Bound over the horizon";
+    let (heading, caption) = match contents.evaluation.deciding {
+        Some(Variant::Worlds) => (
+            "The lowest world over the horizon",
+            "What the same episodes would earn if they were cut off earlier, less the Monte Carlo error: \
+             in the world in which the policy does worst, and in the stress tests, if there are any. \
+             None of these lines is the bound, which is a limit over all worlds.",
+        ),
+        _ => (
+            "Bound over the horizon",
+            "What the same episodes bound if they are cut off earlier; dashed lines are neutral \
+             estimates. Only the right end is a certificate: the adversaries were trained for \
+             the whole horizon, and might do more harm to a shorter one.",
+        ),
+    };
+    let caption = caption.to_owned();
+    let drawings = vec![plot.finish("Lower limit as a function of the horizon, per variant")];
     (!variants.is_empty()).then_some(Figure { name: "horizon", heading, caption, drawings })
 }
 

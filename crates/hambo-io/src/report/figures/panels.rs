@@ -1,5 +1,6 @@
 //! Small panels, one per output of the model.
 
+use hambo::Variant;
 use hambo::calibration::LEVELS;
 
 use super::super::contents::Contents;
@@ -105,7 +106,10 @@ pub(super) fn episodes(contents: &Contents<'_>) -> Option<Figure> {
         shown.variant,
         totals.join(", ")
     );
-    let heading = "What the adversary does";
+    let heading = match shown.variant {
+        Variant::Worlds => "The worst episodes of the lowest world",
+        _ => "What the adversary does",
+    };
     (!drawings.is_empty()).then_some(Figure { name: "episodes", heading, caption, drawings })
 }
 
