@@ -20,7 +20,6 @@ result = hambo.evaluate(
     reward="pendulum",  # the true reward; without it, the learned one
     constraints={"slow enough": "7.5 - abs(state_2)"},  # a mean that should not be negative
     state_bounds="pendulum",
-    variants=["DAinf", "DS"] if quick else [],
     episodes=100 if quick else 10_000,
 )
 result.save("evaluation.json")

@@ -22,7 +22,6 @@ result = hambo.evaluate(
     model,
     SwingUp(),  # any callable observations -> actions, an SB3 model, a d3rlpy algo or "policy.onnx"
     horizon=10 if quick else 100,
-    variants=["DAinf", "DS"] if quick else [],
     episodes=100 if quick else 10_000,
 )
 print(result)

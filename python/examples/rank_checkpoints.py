@@ -20,7 +20,6 @@ ranking = hambo.rank(
     model,
     checkpoints,
     horizon=10 if quick else 100,
-    variants=["DAinf", "DS"],
     episodes=100 if quick else 10_000,
 )
 print(ranking)
