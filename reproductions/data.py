@@ -21,10 +21,11 @@ def transitions(environment: Environment, kind: str, rows: int, seed: int) -> py
     for index, checkpoint in enumerate(behaviours):
         share = rows // len(behaviours) + (index < rows % len(behaviours))
         parts.append(_log(environment, checkpoint, share, seed * len(behaviours) + index))
+    names = np.repeat([str(checkpoint) for checkpoint in behaviours], [len(part["step"]) for part in parts])
     for index in range(1, len(parts)):
         parts[index]["episode"] = parts[index]["episode"] + parts[index - 1]["episode"].max() + 1
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return pyarrow.table(columns)
+    return pyarrow.table({**columns, "source": names})
 
 
 def _log(environment: Environment, checkpoint: int, rows: int, seed: int) -> dict[str, np.ndarray]:

@@ -27,8 +27,8 @@ class Environment:
     behaviours: dict[str, list[int]]
     """Checkpoints that make the data, per kind of data set; equal shares of it."""
     horizons: list[int]
-    unit_rows: int
-    """Transitions behind the models that judge every policy, see `units.py`."""
+    unit_rows: list[int]
+    """Sizes of the data behind the models that judge every policy, see `units.py`."""
     unit_horizon: int
     reward: str | None = None
     """As for `hambo.evaluate`; learned from the data without one."""
@@ -86,7 +86,7 @@ ENVIRONMENTS = {
         evaluated=20_000,
         behaviours={"mixed": [2_000, 3_000]},
         horizons=[100, 200, 400],
-        unit_rows=10_000,
+        unit_rows=[10_000],
         unit_horizon=200,
         reward="pendulum",
         state_bounds="pendulum",
@@ -103,7 +103,7 @@ ENVIRONMENTS = {
         evaluated=200_000,
         behaviours={"mixed": [40_000, 60_000, 80_000]},
         horizons=[100, 200, 400],
-        unit_rows=100_000,
+        unit_rows=[10_000, 100_000],
         unit_horizon=200,
         # The authors' own: finite, no huge speed, upright.
         healthy={0: (0.7, np.inf), 1: (-0.2, 0.2), **{column: (-100, 100) for column in range(2, 11)}},
@@ -120,7 +120,7 @@ ENVIRONMENTS = {
         evaluated=200_000,
         behaviours={"single": [120_000], "mixed": [60_000, 80_000, 120_000]},
         horizons=[100, 150],
-        unit_rows=100_000,
+        unit_rows=[100_000],
         unit_horizon=100,
         prior_temperature=1e-2,
         steps_for_many=12_000,

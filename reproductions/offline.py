@@ -156,7 +156,7 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(SEED)
     environment = ENVIRONMENTS[arguments.environment]
-    rows = environment.unit_rows
+    rows = environment.unit_rows[-1]
     width = environment.make().observation_space.shape[0]
     for name in arguments.only:
         path = POLICIES / environment.name / f"{name}.onnx"

@@ -74,17 +74,20 @@ def effort_for(setting: Setting, effort: Effort) -> Effort:
     return replace(effort, ensemble={"max_steps": steps}) if setting.rows >= 100_000 and steps else effort
 
 
-def fitted_model(setting: Setting, effort: Effort, models: Path) -> hambo.Model:
+def fitted_model(
+    setting: Setting, effort: Effort, models: Path, method: dict[str, object] = PAPER, source: str | None = None
+) -> hambo.Model:
     """The model of a setting's data, which is kept in `models`."""
     folder = models / setting.model
     if folder.exists():
         return hambo.load(folder)
     environment = ENVIRONMENTS[setting.environment]
-    data = hambo.Dataset.from_arrow(transitions(environment, setting.data, setting.rows, setting.seed))
+    logs = transitions(environment, setting.data, setting.rows, setting.seed)
+    data = hambo.Dataset.from_arrow(logs, source_column=source)
     ensemble = hambo.Ensemble(
         prior_temperature=environment.prior_temperature,
         learn_reward=environment.reward is None,
-        **PAPER,
+        **method,
         **effort_for(setting, effort).ensemble,
     )
     model = hambo.fit(data, ensemble, seed=setting.seed, progress=now_and_then(setting.name))

@@ -1,9 +1,10 @@
-"""Policies as units: every committed policy that made no data, judged by the models of five data sets.
+"""Policies as units: every committed policy, judged by the default certificate on the data sets of five seeds.
 
-    python reproductions/units.py --out OUT [--only hopper] [--seeds 0 1]
+    python reproductions/units.py --out OUT [--only hopper] [--rows 10000] [--seeds 0 1]
 
-One policy per environment says nothing about how often a bound is wrong. Goes on from `results/units.csv`, uses the
-models that `run` left in OUT, and keeps its own there. DAinf alone: the adversaries of CA and DA1 would take a day.
+One policy per environment says nothing about how often a bound is wrong. Goes on from `results/units.csv`, and keeps
+its models in OUT. Everything is as by default, except what `environments.py` sets for the benchmark (prior
+temperature, gradient steps) and 2,000 episodes per world; the logs name the checkpoint that acted.
 """
 
 import argparse
@@ -20,99 +21,151 @@ os.environ.setdefault("RAYON_NUM_THREADS", "1")
 
 from environments import ENVIRONMENTS, Checkpoint, Environment
 from returns import recorded
+from scipy.stats import beta
 from setting import FULL, Setting, fitted_model, initial_states, judged
 from tidy import Row, read_rows, write_rows
 
+import hambo
+
 COLUMNS = [
-    *("environment", "rows", "horizon", "policy", "seed", "truth", "truth_error", "bound", "verdict", "warnings"),
-    *("members", "neutral", "second_opinion", "outside_data", "seconds"),
+    *("environment", "rows", "horizon", "policy", "seed", "truth", "truth_error", "bound", "verdict", "reasons"),
+    *("warnings", "members", "second_opinion", "outside_data", "at_limits", "noise", "factor", "offset", "unresolved"),
+    *("replay", "fit_seconds", "seconds"),
 ]
 
 
-def made_no_data(environment: Environment) -> list[Checkpoint]:
-    """Policies to judge: those that made no data and whose true return is recorded."""
-    others = [policy for policy in environment.policies() if policy not in environment.behaviours["mixed"]]
-    known = [policy for policy in others if (environment.name, policy, environment.unit_horizon) in recorded()]
-    for policy in set(others) - set(known):
+def with_truth(environment: Environment) -> list[Checkpoint]:
+    """Policies to judge: those whose true return is recorded."""
+    all_of_them = environment.policies()
+    known = [policy for policy in all_of_them if (environment.name, policy, environment.unit_horizon) in recorded()]
+    for policy in set(all_of_them) - set(known):
         print(f"{environment.name}, {policy}: left out, its true return is not recorded; run returns.py")
     return known
 
 
-def setting_of(name: str, seed: int) -> Setting:
-    environment = ENVIRONMENTS[name]
-    return Setting(name, "mixed", environment.unit_rows, environment.unit_horizon, seed)
-
-
-def judge_all(name: str, seed: int, policies: list[Checkpoint], models: Path) -> list[Row]:
+def judge_all(name: str, rows: int, seed: int, policies: list[Checkpoint], models: Path) -> list[Row]:
     """One row per policy, by one model."""
-    environment, setting = ENVIRONMENTS[name], setting_of(name, seed)
-    model, starts = fitted_model(setting, FULL, models), initial_states(setting)
-    rows = []
+    environment = ENVIRONMENTS[name]
+    setting = Setting(name, "mixed", rows, environment.unit_horizon, seed)
+    begun = time.monotonic()
+    model, starts = fitted_model(setting, FULL, models, method={}, source="source"), initial_states(setting)
+    fitted = time.monotonic() - begun
+    found = []
     for policy in policies:
         begun = time.monotonic()
-        found = judged(model, setting, policy, starts, FULL, ["DAinf", "DS"], accept_weaker=["variants"])
-        document = {variant["variant"]: variant for variant in found.to_dict()["variants"]}
+        evaluation = judged(model, setting, policy, starts, FULL, [])
         truth, error = recorded()[environment.name, policy, setting.horizon]
-        rows.append(
-            {
-                **{"environment": name, "rows": setting.rows, "horizon": setting.horizon, "policy": policy},
-                **{"seed": seed, "truth": truth, "truth_error": error, "bound": found.lower_bound},
-                "verdict": found.verdict(found.lower_bound),
-                "warnings": " ".join(sorted({warning.code for warning in found.warnings})),
-                "members": json.dumps([member["mean"] for member in document["dainf"]["members"]]),
-                "neutral": document["ds"]["estimate"]["mean"],
-                "second_opinion": None if found.second_opinion is None else found.second_opinion.mean,
-                "outside_data": document["dainf"]["outside_data"],
-                "seconds": round(time.monotonic() - begun, 1),
-            }
-        )
-    return rows
+        unit = {"environment": name, "rows": rows, "horizon": setting.horizon, "policy": policy, "seed": seed}
+        unit |= {"truth": truth, "truth_error": error, "fit_seconds": round(fitted, 1)}
+        found.append(unit | said(evaluation) | {"seconds": round(time.monotonic() - begun, 1)})
+    return found
 
 
-def place(row: Row) -> tuple[int, str, str, int]:
+def said(evaluation: hambo.Evaluation) -> Row:
+    """What the default certificate says."""
+    document = evaluation.to_dict()
+    [worlds] = [variant for variant in document["variants"] if variant["variant"] == "worlds"]
+    limit = worlds["worlds"]
+    replay = limit["replay"]
+    assert evaluation.lower_bound is not None
+    return {
+        "bound": evaluation.lower_bound,
+        "verdict": evaluation.verdict(evaluation.lower_bound),
+        "reasons": " ".join(sorted({warning["code"] for warning in document["warnings"] if warning["disqualifies"]})),
+        "warnings": " ".join(sorted({warning.code for warning in evaluation.warnings})),
+        "members": json.dumps([member["mean"] for member in worlds["members"]]),
+        "second_opinion": None if evaluation.second_opinion is None else evaluation.second_opinion.mean,
+        "outside_data": worlds["outside_data"],
+        "at_limits": worlds["at_limits"],
+        "factor": limit["factor"],
+        **{name: replay[name] for name in ("noise", "offset", "unresolved")},
+        "replay": json.dumps(replay["tried"]),
+    }
+
+
+def made_data(row: Row) -> bool:
+    return str(row["policy"]) in map(str, ENVIRONMENTS[row["environment"]].behaviours["mixed"])
+
+
+def scaled(row: Row) -> float:
+    """The bound where the true return is 1, as on the scoreboard."""
+    truth = float(row["truth"])
+    return 1 - (truth - float(row["bound"])) / abs(truth)
+
+
+def wrong(row: Row) -> bool:
+    return row["verdict"] == "certified" and float(row["bound"]) > float(row["truth"])
+
+
+def place(row: Row) -> tuple[int, int, str, str, int]:
     policy = str(row["policy"])
-    return list(ENVIRONMENTS).index(row["environment"]), policy.zfill(8), policy, int(row["seed"])
+    number = list(ENVIRONMENTS).index(row["environment"])
+    return number, int(row["rows"]), policy.zfill(8), policy, int(row["seed"])
+
+
+def share(count: int, of: int) -> str:
+    """With its 95 % Clopper-Pearson interval."""
+    low = beta.ppf(0.025, count, of - count + 1) if count else 0.0
+    high = beta.ppf(0.975, count + 1, of - count) if count < of else 1.0
+    return f"{count} of {of} [{low:.0%}, {high:.0%}]"
 
 
 def report(rows: list[Row]) -> str:
-    """One line per policy, in units of the spread between the environment's policies."""
+    """One line per policy and size, in units of the spread between the environment's policies."""
     lines = [
         "# Policies as units",
         "",
-        "DAinf alone, over the data sets of several seeds. Differences are in units of the spread between the",
-        "best and the worst policy of the environment; z = (truth - mean of the members) / their standard",
-        "deviation. Medians, and [least, most] over the seeds. Made by `units.py`.",
+        "The default certificate, over the data sets of several seeds. Differences are in units of the spread",
+        "between the best and the worst policy of the environment; z = (truth - mean of the worlds) / their",
+        "standard deviation. Medians, and [least, most] over the seeds. * its mean, with exploration, made the",
+        "data. Made by `units.py`.",
         "",
-        "| environment | policy | truth | (bound - truth) / spread | z | bounds above the truth | of them certified "
-        "| certified | steps off the data |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| environment | n | policy | truth | (bound - truth) / spread | z | bounds above the truth | certified "
+        "| of them wrong | noise | factor | steps off the data |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    above_all = wrong_all = 0
-    policies = wrong_policies = 0
-    for name in ENVIRONMENTS:
-        mine = [row for row in rows if row["environment"] == name]
-        truths = {row["policy"]: float(row["truth"]) for row in mine}
-        spread = max(truths.values(), default=1.0) - min(truths.values(), default=0.0)
-        for policy, truth in truths.items():
-            found = [row for row in mine if row["policy"] == policy]
-            scaled = [(float(row["bound"]) - truth) / spread for row in found]
-            above = [float(row["bound"]) > truth for row in found]
-            certified = [row["verdict"] == "certified" for row in found]
-            wrong = sum(high and sure for high, sure in zip(above, certified, strict=True))
-            away = [float(row["outside_data"]) for row in found]
-            lines.append(
-                f"| {name} | {policy} | {truth:.1f} | {ranged(scaled)} | {ranged(list(map(z, found)))} "
-                f"| {sum(above)} of {len(found)} | {wrong} | {sum(certified)} | {median(away):.0%} |"
-            )
-            above_all, wrong_all = above_all + sum(above), wrong_all + wrong
-            policies, wrong_policies = policies + 1, wrong_policies + (wrong > 0)
-    lines += [
-        "",
-        f"{policies} policies, {len(rows)} evaluations. Bounds above the truth: {above_all}; of these",
-        f"certified: {wrong_all}.",
-        f"Policies with a wrong certificate on at least one data set: {wrong_policies}.",
-    ]
+    for unit in sorted({place(row)[:4] for row in rows}):
+        found = [row for row in rows if place(row)[:4] == unit]
+        first = found[0]
+        truths = [float(row["truth"]) for row in rows if row["environment"] == first["environment"]]
+        spread, truth = max(truths) - min(truths), float(first["truth"])
+        apart = [(float(row["bound"]) - truth) / spread for row in found]
+        certified = sum(row["verdict"] == "certified" for row in found)
+        noises = "/".join(f"{float(row['noise']):g}" for row in found)
+        factor, away = (median(float(row[name]) for row in found) for name in ("factor", "outside_data"))
+        lines.append(
+            f"| {first['environment']} | {int(first['rows']):,} | {first['policy']}{'*' * made_data(first)} "
+            f"| {truth:.1f} | {ranged(apart)} | {ranged(list(map(z, found)))} "
+            f"| {sum(gap > 0 for gap in apart)} of {len(found)} | {certified} | {sum(map(wrong, found))} "
+            f"| {noises} | {factor:.1f} | {away:.0%} |"
+        )
+    lines += ["", "## In all", ""]
+    lines += ["| environment | n | evaluations | bounds above the truth | certified | of them wrong "]
+    lines[-1] += (
+        "| policies with a wrong certificate | root mean square of z | scaled bound of the scoreboard's policy |"
+    )
+    lines += ["|---|---|---|---|---|---|---|---|---|"]
+    for name, size in sorted({(place(row)[0], int(row["rows"])) for row in rows}):
+        environment = list(ENVIRONMENTS)[name]
+        lines.append(summary([row for row in rows if row["environment"] == environment and int(row["rows"]) == size]))
     return "\n".join(lines) + "\n"
+
+
+def summary(rows: list[Row]) -> str:
+    """One environment and size."""
+    first = rows[0]
+    policies = {row["policy"] for row in rows}
+    fooled = {row["policy"] for row in rows if wrong(row)}
+    above = sum(float(row["bound"]) > float(row["truth"]) for row in rows)
+    certified = [row for row in rows if row["verdict"] == "certified"]
+    evaluated = str(ENVIRONMENTS[first["environment"]].evaluated)
+    bounds = [scaled(row) for row in rows if str(row["policy"]) == evaluated]
+    mean = f"{fmean(bounds):.2f} [{min(bounds):.2f}, {max(bounds):.2f}]" if bounds else ""
+    return (
+        f"| {first['environment']} | {int(first['rows']):,} | {len(rows)} | {above} | {len(certified)} "
+        f"| {share(sum(map(wrong, certified)), len(certified)) if certified else '0 of 0'} "
+        f"| {share(len(fooled), len(policies))} | {fmean(z(row) ** 2 for row in rows) ** 0.5:.1f} | {mean} |"
+    )
 
 
 def z(row: Row) -> float:
@@ -129,19 +182,21 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("reproductions-out"), help="keeps the models, as for `run`")
     parser.add_argument("--results", type=Path, default=Path(__file__).parent / "results")
     parser.add_argument("--only", nargs="*", choices=ENVIRONMENTS, default=list(ENVIRONMENTS))
+    parser.add_argument("--rows", nargs="*", type=int, help="sizes of the data; all recorded ones by default")
     parser.add_argument("--seeds", nargs="*", type=int, default=range(5))
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
-    models, table = arguments.out / "full" / "models", arguments.results / "units.csv"
+    models, table = arguments.out / "default" / "models", arguments.results / "units.csv"
     models.mkdir(parents=True, exist_ok=True)
-    rows = read_rows(table)
-    done = {(row["environment"], row["policy"], int(row["seed"])) for row in rows}
+    done = {(row["environment"], int(row["rows"]), row["policy"], int(row["seed"])) for row in read_rows(table)}
     missing = {}
     for seed in arguments.seeds:
         for name in arguments.only:
-            policies = [policy for policy in made_no_data(ENVIRONMENTS[name]) if (name, str(policy), seed) not in done]
-            if policies:
-                missing[name, seed] = policies
+            for rows in arguments.rows or ENVIRONMENTS[name].unit_rows:
+                known = with_truth(ENVIRONMENTS[name])
+                policies = [policy for policy in known if (name, rows, str(policy), seed) not in done]
+                if policies:
+                    missing[name, rows, seed] = policies
     with ProcessPoolExecutor(arguments.processes, mp_context=get_context("spawn")) as pool:
         jobs = {pool.submit(judge_all, *unit, policies, models): unit for unit, policies in missing.items()}
         for job in as_completed(jobs):

@@ -8,6 +8,9 @@ use crate::task::Task;
 use crate::variant::Variant;
 use crate::warning::Warning;
 
+/// Pieces of episodes that last for less of the horizon do not show what errors lead to in all of it.
+const ENOUGH_COVERED: f64 = 0.5;
+
 /// Warnings that need no rollout.
 pub(crate) fn of_model(
     model: &Model,
@@ -21,8 +24,9 @@ pub(crate) fn of_model(
     // Worlds draw no Gaussian noise and have no box to be calibrated, and logged episodes that are played
     // again tell what errors that follow each other do to a return.
     let has_worlds = settings.played(dynamics.members()).contains(&Variant::Worlds);
-    let are_replayed =
-        has_worlds && model.episodes.len() >= thresholds.few_calibration_episodes.max(2);
+    let are_replayed = has_worlds
+        && model.episodes.len() >= thresholds.few_calibration_episodes.max(2)
+        && model.episodes.covered(task.horizon) >= ENOUGH_COVERED;
     if !has_worlds && model.calibration.error_after > thresholds.weak_calibration {
         warnings.push(Warning::WeakCalibration { error: model.calibration.error_after });
     }

@@ -36,8 +36,9 @@ use crate::atomic;
 use crate::error::{Error, Result};
 
 /// The version of the format that this crate writes and reads. Schema 1 had no sample of the logs,
-/// schema 2 no names of columns, and its origin stood apart; schema 3 kept no whole episodes.
-pub const SCHEMA: u64 = 4;
+/// schema 2 no names of columns, and its origin stood apart; schema 3 kept no whole episodes, schema 4
+/// not which episodes of the data they are.
+pub const SCHEMA: u64 = 5;
 
 pub(crate) const DOCUMENT: &str = "model.json";
 const NETWORKS: &str = "networks.safetensors";

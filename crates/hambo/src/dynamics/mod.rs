@@ -159,8 +159,10 @@ impl Prediction {
             let squares = sum(&|k| (members.means[[k, row, output]] - mean).powi(2));
             let noise = sum(&|k| members.stds[[k, row, output]].powi(2));
             self.mean[[row, output]] = mean;
-            self.epistemic_std[[row, output]] =
-                (squares / (m - 1.0).max(1.0) * (k - 1.0) / k).sqrt();
+            // One alone disagrees with nobody; what all of them say is then closest to it.
+            if some.len() > 1 {
+                self.epistemic_std[[row, output]] = (squares / (m - 1.0) * (k - 1.0) / k).sqrt();
+            }
             self.aleatoric_std[[row, output]] = (noise / m).sqrt();
         }
     }
@@ -220,6 +222,9 @@ mod tests {
             stds: array![[[1.0], [1.0]], [[1.0], [1.0]], [[2.0], [2.0]]],
         };
         let all = Prediction::of_members(members);
+        let alone = all.clone().by_those(array![[true, false, false], [true, true, true]].view());
+        assert_eq!(alone.mean[[0, 0]], 1.0);
+        assert_eq!(alone.epistemic_std[[0, 0]], all.epistemic_std[[0, 0]]);
         let who = array![[true, true, false], [false, false, false]];
         let found = all.clone().by_those(who.view());
         assert_eq!(found.mean, array![[2.0], [4.0]]);

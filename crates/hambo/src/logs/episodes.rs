@@ -19,6 +19,8 @@ const MOST_ROWS: usize = 50_000;
 pub struct LoggedEpisodes {
     /// All transitions, one episode after the other.
     pub transitions: Batch,
+    /// Which episode of the data each is.
+    pub numbers: Vec<usize>,
     /// Exclusive end row of each episode.
     pub ends: Vec<usize>,
     /// Which episodes terminated.
@@ -56,6 +58,7 @@ impl LoggedEpisodes {
             unseen: unseen.of_rows(dataset, &firsts),
             sources: dataset.sources().map(|sources| sources.only(&kept)),
             transitions: dataset.gather(&kept.iter().flat_map(|&e| span(e)).collect::<Vec<_>>()),
+            numbers: kept,
         }
     }
 
@@ -63,6 +66,7 @@ impl LoggedEpisodes {
     pub fn none(state_dim: usize, action_dim: usize) -> Self {
         Self {
             transitions: Batch::none(state_dim, action_dim),
+            numbers: Vec::new(),
             ends: Vec::new(),
             terminated: Vec::new(),
             unseen: Array2::default((0, 1)),
@@ -80,6 +84,15 @@ impl LoggedEpisodes {
         self.ends.is_empty()
     }
 
+    /// How much of a horizon they last, on average. Those that terminated have nothing left to show.
+    pub(crate) fn covered(&self, horizon: usize) -> f64 {
+        let of = |episode: usize| match self.terminated[episode] {
+            true => 1.0,
+            false => self.rows(episode).len().min(horizon) as f64 / horizon as f64,
+        };
+        (0..self.len()).map(of).sum::<f64>() / self.len().max(1) as f64
+    }
+
     /// The rows of an episode.
     pub(crate) fn rows(&self, episode: usize) -> Range<usize> {
         let start = if episode == 0 { 0 } else { self.ends[episode - 1] };
@@ -95,6 +108,7 @@ impl LoggedEpisodes {
     /// The arrays in the safetensors format; `sources` are not among them.
     pub fn to_safetensors(&self) -> Vec<u8> {
         let written = Written::default().batch(&self.transitions).counts("ends", &self.ends);
+        let written = written.counts("numbers", &self.numbers);
         let shape = [self.terminated.len()];
         let written = written.flags("terminated", &shape, self.terminated.iter());
         written.flags("unseen", self.unseen.shape(), self.unseen.iter()).to_bytes()
@@ -105,6 +119,7 @@ impl LoggedEpisodes {
         let read = Read::new(bytes)?;
         Ok(Self {
             transitions: read.batch()?,
+            numbers: read.counts("numbers")?,
             ends: read.counts("ends")?,
             terminated: read.flags("terminated")?,
             unseen: read.matrix_of_flags("unseen")?,
@@ -119,6 +134,7 @@ impl LoggedEpisodes {
         let (rows, episodes) = (self.ends.last().copied().unwrap_or(0), self.len());
         is_increasing
             && self.transitions.fits(rows, state_dim, action_dim)
+            && self.numbers.len() == episodes
             && self.terminated.len() == episodes
             && self.unseen.nrows() == episodes
             && [1, members].contains(&self.unseen.ncols())

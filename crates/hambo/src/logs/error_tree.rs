@@ -39,9 +39,21 @@ pub(crate) struct Leaf {
 impl Leaf {
     /// One of the rows, by their weights; `draw` is uniform in [0, 1).
     pub(crate) fn drawn(&self, draw: f64) -> usize {
+        self.rows[self.index(draw)]
+    }
+
+    /// As [`drawn`](Self::drawn), or the next row after it that may be taken, if there is one.
+    pub(crate) fn drawn_of(&self, draw: f64, may_be_taken: impl Fn(usize) -> bool) -> usize {
+        let first = self.index(draw);
+        let (before, after) = self.rows.split_at(first);
+        let taken = after.iter().chain(before).find(|&&row| may_be_taken(row));
+        taken.copied().unwrap_or(self.rows[first])
+    }
+
+    fn index(&self, draw: f64) -> usize {
         let total = self.up_to.last().copied().unwrap_or(0.0);
         let index = self.up_to.partition_point(|&sum| sum <= draw * total);
-        self.rows[index.min(self.rows.len() - 1)]
+        index.min(self.rows.len() - 1)
     }
 }
 

@@ -10,4 +10,4 @@ mod tensors;
 pub use episodes::LoggedEpisodes;
 pub use persistence::Persistence;
 pub use sample::{LoggedActions, LoggedSample};
-pub(crate) use second_opinion::{BorrowedErrors, Opinion};
+pub(crate) use second_opinion::{BorrowedErrors, ErrorsOfOthers, Opinion};

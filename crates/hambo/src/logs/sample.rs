@@ -29,6 +29,8 @@ pub struct LoggedSample {
     pub terminated: Array1<bool>,
     /// Which members were not fitted on it, `[rows, members]`; one column if that is the same for all.
     pub unseen: Array2<bool>,
+    /// The episode of the data that each is from.
+    pub episodes: Vec<usize>,
     /// How many rows of the data each stands for: terminal ones are kept more often than others.
     pub weights: Array1<f32>,
     /// What was done anywhere in the data, per action column.
@@ -70,6 +72,7 @@ impl LoggedSample {
             transitions: dataset.gather(&rows),
             terminated: rows.iter().map(|&row| is_terminal[row]).collect(),
             unseen: unseen.of_rows(dataset, &rows),
+            episodes: rows.iter().map(|&row| dataset.episode_of(row)).collect(),
             weights: rows.iter().map(weight).collect(),
             actions: dataset.actions().columns().into_iter().map(LoggedActions::of).collect(),
         }
@@ -81,6 +84,7 @@ impl LoggedSample {
             transitions: Batch::none(state_dim, action_dim),
             terminated: Array1::default(0),
             unseen: Array2::default((0, 1)),
+            episodes: Vec::new(),
             weights: Array1::zeros(0),
             actions: Vec::new(),
         }
@@ -97,6 +101,7 @@ impl LoggedSample {
         let written = written.numbers("weights", self.weights.shape(), self.weights.iter());
         let shape = self.terminated.shape();
         let written = written.flags("terminated", shape, self.terminated.iter());
+        let written = written.counts("episodes", &self.episodes);
         written.flags("unseen", self.unseen.shape(), self.unseen.iter()).to_bytes()
     }
 
@@ -107,6 +112,7 @@ impl LoggedSample {
             transitions: read.batch()?,
             terminated: Array1::from(read.flags("terminated")?),
             unseen: read.matrix_of_flags("unseen")?,
+            episodes: read.counts("episodes")?,
             weights: read.column("weights")?,
             actions,
         })
@@ -117,6 +123,7 @@ impl LoggedSample {
         let rows = self.rows();
         self.transitions.fits(rows, state_dim, action_dim)
             && self.unseen.nrows() == rows
+            && self.episodes.len() == rows
             && self.weights.len() == rows
             && self.weights.iter().all(|&weight| weight > 0.0)
             && (self.actions.len() == action_dim || rows == 0)

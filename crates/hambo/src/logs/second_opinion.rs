@@ -27,6 +27,8 @@ const EPISODES: usize = 300;
 pub(crate) struct BorrowedErrors {
     /// `[rows, outputs]`
     errors: Array2<f32>,
+    /// The episode of the data that each was made in.
+    episodes: Vec<usize>,
     tree: ErrorTree,
 }
 
@@ -52,7 +54,7 @@ impl BorrowedErrors {
         let mut errors = observed - expected;
         widen(&mut errors, logged);
         let tree = ErrorTree::grow(&features, &errors, &logged.weights, scale.view());
-        Ok(Some(Self { errors, tree }))
+        Ok(Some(Self { errors, episodes: logged.episodes.clone(), tree }))
     }
 
     /// Plays the game with borrowed errors in place of the model's noise.
@@ -81,6 +83,25 @@ impl Errors for BorrowedErrors {
         let lender = |row: usize| self.tree.alike(features.row(row)).drawn(draws[at.episodes[row]]);
         let lenders: Vec<usize> = (0..at.episodes.len()).map(lender).collect();
         self.errors.select(Axis(0), &lenders)
+    }
+}
+
+/// Errors for logged episodes that are played again, none of which gets its own.
+pub(crate) struct ErrorsOfOthers<'a> {
+    pub(crate) all: &'a BorrowedErrors,
+    /// The episode of the data that each played episode is.
+    pub(crate) own: &'a [usize],
+}
+
+impl Errors for ErrorsOfOthers<'_> {
+    fn lend(&self, at: &Moment<'_>, expected: ArrayView2<'_, f32>, draws: &[f64]) -> Array2<f32> {
+        let features = features(at.states, at.actions, expected);
+        let lender = |(row, &episode): (usize, &usize)| {
+            let alike = self.all.tree.alike(features.row(row));
+            alike.drawn_of(draws[episode], |row| self.all.episodes[row] != self.own[episode])
+        };
+        let lenders: Vec<usize> = at.episodes.iter().enumerate().map(lender).collect();
+        self.all.errors.select(Axis(0), &lenders)
     }
 }
 

@@ -21,18 +21,21 @@ use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
 
 use self::behaviour::{Behaviour, network_of};
-use self::windows::{Window, windows};
+use self::windows::{MOST_WINDOWS, Window, windows};
 use crate::bound::Estimate;
 use crate::error::Result;
 use crate::game::Game;
 use crate::hallucination::{Choice, Hallucination, Noise};
-use crate::logs::{BorrowedErrors, LoggedActions, LoggedEpisodes};
+use crate::logs::{BorrowedErrors, ErrorsOfOthers, LoggedActions, LoggedEpisodes};
 use crate::rng::{RowStreams, Seed};
 use crate::rollout::{self, Streams, Turn};
 use crate::task;
 
 /// Factors on the noise that are tried, the usual one first.
 const NOISES: [f32; 4] = [1.0, 0.5, 0.25, 0.0];
+
+/// How often few pieces are played again at the noise that was chosen, at the most.
+const MOST_TIMES: usize = 8;
 
 /// Sources of fewer episodes are put together.
 const LEAST_IN_GROUP: usize = 5;
@@ -129,28 +132,42 @@ impl Player<'_> {
         let windows = windows(self.episodes, self.game.task, rng)?;
         let course = Course::new(self, &windows);
         let groups = self.groups()?;
-        let quiet = [0.0];
-        let noises: &[f32] = match (self.errors, self.game.noise) {
-            (Some(_), Noise::Gaussian | Noise::Borrowed { .. }) => &NOISES,
-            _ => &quiet,
+        let noises: &[f32] = match (self.game.noise, self.errors) {
+            (Noise::None, _) => &[0.0],
+            (_, None) => &[1.0],
+            (_, Some(_)) => &NOISES,
         };
+        let replayed = |noise: f32, times: usize, delta: f64| -> Result<Replayed> {
+            let returns = self.play(&course, noise, times)?;
+            let compare = |group: &Group| self.compare(group, &windows, &returns, delta);
+            Ok(Replayed { noise, groups: groups.iter().map(compare).collect() })
+        };
+        // Every group must hold.
+        let delta = self.delta / groups.len() as f64;
         let mut tried = Vec::new();
         for &noise in noises {
-            let returns = self.play(&course, noise)?;
-            let groups = groups.iter().map(|group| self.compare(group, &windows, &returns));
-            tried.push(Replayed { noise, groups: groups.collect() });
+            tried.push(replayed(noise, 1, delta)?);
         }
+        let best = least_biased(&tried);
+        // Another noise than the usual one was searched for on these episodes, and pays for that.
+        let delta = if best == 0 { delta } else { delta / noises.len() as f64 };
+        // How far worlds differ by chance must not pass for their disagreement.
+        let times = (MOST_WINDOWS / windows.len()).clamp(1, MOST_TIMES);
+        tried[best] = replayed(noises[best], times, delta)?;
         let steps: usize = windows.iter().map(|window| window.steps).sum();
         let covered = steps as f64 / (windows.len() * self.game.task.horizon) as f64;
-        Ok(Some(chosen(tried, self.game.dynamics.members(), covered)))
+        Ok(Some(demanded(tried, best, self.game.dynamics.members(), covered)))
     }
 
-    /// What every world makes of every window, `[members, windows]`.
-    fn play(&self, course: &Course<'_>, scale: f32) -> Result<Array2<f64>> {
+    /// What every world makes of every window, `[members, windows]`, on average over so many times.
+    fn play(&self, course: &Course<'_>, scale: f32, times: usize) -> Result<Array2<f64>> {
         let (members, count) = (self.game.dynamics.members(), course.windows.len());
-        let noise = match self.errors {
+        let own: Vec<usize> = (0..count * times).map(|index| course.number(index)).collect();
+        let others = self.errors.map(|all| ErrorsOfOthers { all, own: &own });
+        let noise = match &others {
             Some(errors) if scale > 0.0 => Noise::Borrowed { errors, scale },
-            _ => Noise::None,
+            Some(_) => Noise::None,
+            None => self.game.noise,
         };
         let mut found = Array2::zeros((members, count));
         for member in 0..members {
@@ -158,27 +175,33 @@ impl Player<'_> {
             let radius = self.game.radius.clone();
             let mut world = Hallucination::new(self.game.dynamics, choice, radius, noise)?;
             let streams = &mut Streams::new(self.seed, "replay");
-            let (task, limits, starts) = (self.game.task, self.game.limits, course.starts());
-            let mut counted: Vec<Option<f64>> = vec![None; count];
+            let (task, limits, starts) = (self.game.task, self.game.limits, course.starts(times));
+            let mut counted: Vec<Option<f64>> = vec![None; count * times];
             let act = |turn: &Turn<'_>| Ok(course.actions(turn));
             let returns =
                 rollout::run_by(&mut world, task, limits, act, starts, streams, |step| {
-                    for &window in step.episodes {
-                        if step.time + 1 == course.windows[window].steps {
-                            counted[window] = Some(step.returns[window]);
+                    for &index in step.episodes {
+                        if step.time + 1 == course.window(index).steps {
+                            counted[index] = Some(step.returns[index]);
                         }
                     }
                     Ok(())
                 })?;
-            for (window, (counted, &all)) in counted.into_iter().zip(&returns).enumerate() {
-                found[[member, window]] = counted.unwrap_or(all);
+            for (index, (counted, &all)) in counted.into_iter().zip(&returns).enumerate() {
+                found[[member, index % count]] += counted.unwrap_or(all) / times as f64;
             }
         }
         Ok(found)
     }
 
     /// Holds what the worlds make of a group against what it earned. Episodes are the units.
-    fn compare(&self, group: &Group, windows: &[Window], returns: &Array2<f64>) -> ReplayedGroup {
+    fn compare(
+        &self,
+        group: &Group,
+        windows: &[Window],
+        returns: &Array2<f64>,
+        delta: f64,
+    ) -> ReplayedGroup {
         let members = returns.nrows();
         let (mut earned, mut differences) = (Vec::new(), Vec::new());
         let mut of_worlds = vec![0.0; members];
@@ -212,7 +235,7 @@ impl Player<'_> {
         };
         let difference = Estimate::of(&differences);
         let negative: Vec<f64> = differences.iter().map(|difference| -difference).collect();
-        let largest_bias = -Estimate::of(&negative).lower_limit(self.delta / group.of as f64);
+        let largest_bias = -Estimate::of(&negative).lower_limit(delta);
         ReplayedGroup {
             name: group.name.clone(),
             episodes: group.episodes.len(),
@@ -267,8 +290,7 @@ impl Player<'_> {
             }
         }
         groups.retain(|(_, episodes)| !episodes.is_empty());
-        let of = groups.len();
-        Ok(groups.into_iter().map(|(name, episodes)| Group { name, episodes, of }).collect())
+        Ok(groups.into_iter().map(|(name, episodes)| Group { name, episodes }).collect())
     }
 
     /// How far the policy's actions are from the logged ones, per episode, in standard deviations of the
@@ -290,10 +312,9 @@ impl Player<'_> {
     }
 }
 
-/// The noise with the least bias that is beyond chance, the usual noise among equals, and what that
-/// demands. Whose errors per episode are least would not do: where failures are rare, that is the
-/// world without them.
-fn chosen(tried: Vec<Replayed>, members: usize, covered: f64) -> Replay {
+/// The noise with the least bias that is beyond chance, the usual noise among equals. Whose errors per
+/// episode are least would not do: where failures are rare, that is the world without them.
+fn least_biased(tried: &[Replayed]) -> usize {
     let bias = |replayed: &Replayed| {
         let beyond = |group: &ReplayedGroup| group.bias.abs() - CHANCE * group.std_error;
         replayed.groups.iter().map(|group| beyond(group).max(0.0).powi(2)).sum::<f64>()
@@ -301,7 +322,11 @@ fn chosen(tried: Vec<Replayed>, members: usize, covered: f64) -> Replay {
     let less = |best: usize, next: usize| {
         if bias(&tried[next]) < bias(&tried[best]) { next } else { best }
     };
-    let best = (1..tried.len()).fold(0, less);
+    (1..tried.len()).fold(0, less)
+}
+
+/// What the groups demand at the noise that was chosen.
+fn demanded(tried: Vec<Replayed>, best: usize, members: usize, covered: f64) -> Replay {
     let (mut factor, mut offset, mut worst) = (0.0, 0.0, ("", f64::NEG_INFINITY));
     for group in &tried[best].groups {
         let spread = (1.0 + 1.0 / members as f64).sqrt() * group.spread;
@@ -327,8 +352,6 @@ fn chosen(tried: Vec<Replayed>, members: usize, covered: f64) -> Replay {
 struct Group {
     name: String,
     episodes: Vec<usize>,
-    /// How many groups there are.
-    of: usize,
 }
 
 /// The logged actions, and how they are corrected.
@@ -360,16 +383,29 @@ impl<'a> Course<'a> {
         }
     }
 
-    fn starts(&self) -> Array2<f32> {
-        let rows: Vec<usize> = self.windows.iter().map(|window| window.rows.start).collect();
+    /// The window that an episode of the replay is: all of them once, then all of them again.
+    fn window(&self, index: usize) -> &Window {
+        &self.windows[index % self.windows.len()]
+    }
+
+    /// The episode of the data that it is a piece of.
+    fn number(&self, index: usize) -> usize {
+        self.episodes.numbers[self.window(index).episode]
+    }
+
+    fn starts(&self, times: usize) -> Array2<f32> {
+        let count = self.windows.len() * times;
+        let rows: Vec<usize> = (0..count).map(|index| self.window(index).rows.start).collect();
         self.episodes.transitions.states.select(Axis(0), &rows)
     }
 
     fn actions(&self, turn: &Turn<'_>) -> Array2<f32> {
-        let networks: Vec<usize> = turn.episodes.iter().map(|&w| self.networks[w]).collect();
+        let count = self.windows.len();
+        let networks: Vec<usize> =
+            turn.episodes.iter().map(|&index| self.networks[index % count]).collect();
         let mut actions = self.behaviour.act(turn.states, &networks);
-        for (mut action, &window) in actions.rows_mut().into_iter().zip(turn.episodes) {
-            let rows = &self.windows[window].rows;
+        for (mut action, &index) in actions.rows_mut().into_iter().zip(turn.episodes) {
+            let rows = &self.window(index).rows;
             // Beyond the logged end there is nothing to correct.
             if let Some(row) = rows.clone().nth(turn.time) {
                 action += &self.episodes.transitions.actions.row(row);

@@ -11,7 +11,7 @@ use ndarray::{Array1, s};
 use rand::seq::SliceRandom;
 
 /// Pieces at the most, unless there are more episodes.
-const MOST_WINDOWS: usize = 1_000;
+pub(super) const MOST_WINDOWS: usize = 500;
 
 /// A piece of a logged episode.
 pub(super) struct Window {
