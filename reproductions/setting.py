@@ -13,9 +13,6 @@ from returns import recorded
 
 import hambo
 
-PAPER: dict[str, object] = {"members": 5, "bootstrap": False, "random_functions": 0.0}
-"""The benchmark fits as the paper does."""
-
 
 @dataclass(frozen=True)
 class Effort:
@@ -75,7 +72,11 @@ def effort_for(setting: Setting, effort: Effort) -> Effort:
 
 
 def fitted_model(
-    setting: Setting, effort: Effort, models: Path, method: dict[str, object] = PAPER, source: str | None = None
+    setting: Setting,
+    effort: Effort,
+    models: Path,
+    method: Callable[..., hambo.Ensemble] = hambo.Ensemble.paper,
+    source: str | None = None,
 ) -> hambo.Model:
     """The model of a setting's data, which is kept in `models`."""
     folder = models / setting.model
@@ -84,10 +85,9 @@ def fitted_model(
     environment = ENVIRONMENTS[setting.environment]
     logs = transitions(environment, setting.data, setting.rows, setting.seed)
     data = hambo.Dataset.from_arrow(logs, source_column=source)
-    ensemble = hambo.Ensemble(
+    ensemble = method(
         prior_temperature=environment.prior_temperature,
         learn_reward=environment.reward is None,
-        **method,
         **effort_for(setting, effort).ensemble,
     )
     model = hambo.fit(data, ensemble, seed=setting.seed, progress=now_and_then(setting.name))

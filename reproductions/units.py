@@ -48,7 +48,7 @@ def judge_all(name: str, rows: int, seed: int, policies: list[Checkpoint], model
     environment = ENVIRONMENTS[name]
     setting = Setting(name, "mixed", rows, environment.unit_horizon, seed)
     begun = time.monotonic()
-    model, starts = fitted_model(setting, FULL, models, method={}, source="source"), initial_states(setting)
+    model, starts = fitted_model(setting, FULL, models, method=hambo.Ensemble, source="source"), initial_states(setting)
     fitted = time.monotonic() - begun
     found = []
     for policy in policies:

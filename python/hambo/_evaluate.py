@@ -6,7 +6,7 @@ import json
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -41,9 +41,12 @@ def evaluate(
     discount: float = 1.0,
     state_bounds: StateBounds | TaskName | None = None,
     reward_bounds: tuple[float, float] | None = None,
+    floor: float | None = None,
+    preset: Literal["paper"] | None = None,
     variants: Sequence[str] = (),
     stress: bool = False,
     beta: float = 1.0,
+    narrow_box: bool = False,
     noise: bool = True,
     episodes: int = 5_000,
     attempts: int = 1,
@@ -91,6 +94,12 @@ def evaluate(
     reward_bounds
         Smallest and largest reward of a step, if the reward is learned. Without it, it stays in the logged range,
         widened as the model says.
+    floor
+        The least that a step can earn, if that is known. Episodes that leave the data then stop, and earn it in every
+        step that is left, and no verdict abstains because of them.
+    preset
+        ``"paper"`` for the paper's bound: CA, DA1 and DAinf decide, DS is beside them, and `narrow_box` is set. Give it
+        a model that was fitted with `Ensemble.paper()`.
     variants
         Of worlds, CA, DA1, DAinf, DS, TS1 and TSinf. By default worlds, the limit over an ensemble's members;
         for Gaussian processes CA and DS. Without worlds the smallest bound of CA, DA1 and DAinf counts.
@@ -98,6 +107,8 @@ def evaluate(
         Play CA, DA1, DAinf and DS as well. Beside worlds they are stress tests, on which the bound does not depend.
     beta
         Factor on the confidence box of CA.
+    narrow_box
+        Whether temperatures below one narrow that box, as they do in the paper.
     noise
         Whether rollouts draw aleatoric noise.
     episodes
@@ -131,6 +142,10 @@ def evaluate(
     """
     if not isinstance(model, Model):
         raise SettingError(f"the model is a `{type(model).__name__}`; give what `hambo.fit` returns")
+    if preset not in (None, "paper"):
+        raise SettingError(f"`preset` is {preset!r}; the only one is 'paper'")
+    if preset == "paper":
+        variants, narrow_box = variants or ("CA", "DA1", "DAinf", "DS"), True
     plan = {
         "horizon": _count(horizon, "horizon"),
         "discount": discount,
@@ -138,11 +153,13 @@ def evaluate(
         "reward_bounds": None
         if reward_bounds is None
         else [_finite(limit, "reward_bounds") for limit in reward_bounds],
+        "floor": None if floor is None else _finite(floor, "floor"),
         "settings": {
             "variants": [_variant(name) for name in variants],
             "stress": stress,
             "delta": _finite(delta, "delta"),
             "beta": _finite(beta, "beta"),
+            "narrow_box": narrow_box,
             "noise": noise,
             "episodes": _count(episodes, "episodes"),
             "attempts": _count(attempts, "attempts"),

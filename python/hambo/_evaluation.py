@@ -149,11 +149,13 @@ class VariantResult:
     outside_data: float
     """Share of steps that are less certain than 99 % of the calibration points."""
     at_limits: float
-    """Share of steps whose next state was moved into the limits of the states."""
+    """Share of the episodes that went beyond the limits of the states."""
     foreign_actions: float
     """Share of steps in which the policy's action is like none in the data."""
     ended: float
     """Share of the episodes that terminated."""
+    floored: float
+    """Share of the episodes that left the data and earned the floor from there on."""
     worst: tuple[Trajectory, ...]
     """The episodes with the lowest returns among the first few hundred, worst first."""
 
@@ -175,6 +177,7 @@ class VariantResult:
             at_limits=document.get("at_limits", 0.0),
             foreign_actions=document.get("foreign_actions", 0.0),
             ended=document.get("ended", 0.0),
+            floored=document.get("floored", 0.0),
             worst=tuple(
                 Trajectory(episode["total"], np.array(episode["states"], dtype=np.float32))
                 for episode in document["worst"]

@@ -33,6 +33,14 @@ class Prediction(NamedTuple):
     """What no data would remove."""
 
 
+def _blocks(states: npt.ArrayLike, actions: npt.ArrayLike) -> list[Array]:
+    rows = [np.require(block, np.float32, ["C", "A"]) for block in (states, actions)]
+    for name, block in zip(("states", "actions"), rows, strict=True):
+        if block.ndim != 2:
+            raise SettingError(f"`{name}` has shape {block.shape}; give [batch, width]")
+    return rows
+
+
 class Model:
     """A fitted and calibrated model of the dynamics. Made by `fit` or `load`."""
 
@@ -57,11 +65,11 @@ class Model:
 
     def predict(self, states: npt.ArrayLike, actions: npt.ArrayLike) -> Prediction:
         """What follows states ``[batch, d_s]`` and actions ``[batch, d_a]``, and how sure that is."""
-        rows = [np.require(block, np.float32, ["C", "A"]) for block in (states, actions)]
-        for name, block in zip(("states", "actions"), rows, strict=True):
-            if block.ndim != 2:
-                raise SettingError(f"`{name}` has shape {block.shape}; give [batch, width]")
-        return Prediction(*self._inner.predict(*rows))
+        return Prediction(*self._inner.predict(*_blocks(states, actions)))
+
+    def draw(self, states: npt.ArrayLike, actions: npt.ArrayLike, *, seed: int = 0) -> Array:
+        """One draw per row of what follows, ``[batch, outputs]``, each by a random member with its noise."""
+        return self._inner.draw(*_blocks(states, actions), seed)
 
     @property
     def initial_states(self) -> Array | None:

@@ -25,6 +25,9 @@ class Ensemble:
     bootstrap
         Every network sees its own draw of the episodes, or of the sources if there are enough of them, with
         replacement. All rows are then fitted on, and each is judged by the networks that did not see it.
+    tables
+        Set this if states are names, such as fields of a board, and not numbers. Outcomes are then counted for every
+        pair of a state and an action instead of predicted. Needs `bootstrap`.
     random_functions
         Size of the frozen random function that each network is added to, in standard deviations of the target; zero
         for none. Networks agree where the data makes them, and nowhere else.
@@ -47,13 +50,15 @@ class Ensemble:
     patience
         Looks without improvement before fitting stops.
     held_out
-        Share of the rows, in whole episodes, held out for stopping.
+        Share of the rows that fitting is stopped by. With `bootstrap`, random ones, each for the networks that have
+        not seen it; otherwise whole episodes that are held out.
     learn_reward
         Learn the reward as one more output, for evaluations that give none.
     """
 
     members: int = 10
     bootstrap: bool = True
+    tables: bool = False
     random_functions: float = 0.3
     hidden: Sequence[int] = (256, 256, 256, 256)
     prior_temperature: float = 1e-4
@@ -66,6 +71,12 @@ class Ensemble:
     patience: int = 20
     held_out: float = 0.1
     learn_reward: bool = True
+
+    @classmethod
+    def paper(cls, **changes: Any) -> Ensemble:
+        """As in the paper: five networks that all see the same episodes. `changes` are as for the class."""
+        paper = {"members": 5, "bootstrap": False, "tables": False, "random_functions": 0.0}
+        return cls(**{**paper, **changes})
 
     def _document(self) -> dict[str, Any]:
         document = dataclasses.asdict(self)

@@ -46,9 +46,11 @@ impl From<hambo::Error> for Failure {
         use hambo::Error as E;
         let class = match &error {
             E::Dataset(_) | E::TooFewEpisodes { .. } | E::TooManyRows { .. } => "DataError",
-            E::Setting { .. } | E::NoReward | E::TooFewStarts { .. } | E::NoMembers { .. } => {
-                "SettingError"
-            }
+            E::Setting { .. }
+            | E::NoReward
+            | E::TooFewStarts { .. }
+            | E::NoMembers { .. }
+            | E::Counted { .. } => "SettingError",
             E::Supplied { .. }
             | E::SuppliedShape { .. }
             | E::SuppliedValue { .. }

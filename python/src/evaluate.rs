@@ -24,6 +24,7 @@ struct Plan {
     discount: f32,
     state_bounds: Option<Bounds>,
     reward_bounds: Option<[f32; 2]>,
+    floor: Option<f32>,
     settings: EvaluationSettings,
 }
 
@@ -78,6 +79,7 @@ pub(crate) fn evaluate<'py>(
         );
         task.discount = plan.discount;
         task.reward_bounds = plan.reward_bounds;
+        task.floor = plan.floor;
         if let Some(part) = termination {
             task.termination = parts::termination(part, &mut reader, desk)?;
         }

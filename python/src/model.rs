@@ -95,6 +95,22 @@ impl Model {
         Ok((mean, epistemic, aleatoric))
     }
 
+    /// What follows, drawn by a random member, `[rows, outputs]`.
+    fn draw<'py>(
+        &self,
+        py: Python<'py>,
+        states: &Bound<'py, PyArray2<f32>>,
+        actions: &Bound<'py, PyArray2<f32>>,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let (saved, states, actions) =
+            (self.saved.clone(), states.to_owned_array(), actions.to_owned_array());
+        let found = work::run(py, &[], None, move |_| {
+            Ok(saved.model.draw(states.view(), actions.view(), Seed(seed))?)
+        })?;
+        Ok(found.into_pyarray(py))
+    }
+
     #[getter]
     fn initial_states<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray2<f32>>> {
         self.starts().map(|starts| PyArray2::from_array(py, starts))

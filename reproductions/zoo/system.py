@@ -37,6 +37,8 @@ class System(ABC):
     """The operator has no formula for the reward."""
     ends: bool = False
     """Episodes may end before the horizon, by `ended`."""
+    names_states: bool = False
+    """The operator says that states are names, and not numbers."""
     episodes: int = 40
     """Logged episodes per source."""
     logged: Mapping[str, Parameters]

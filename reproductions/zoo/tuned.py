@@ -47,11 +47,18 @@ def predicted_returns(
     for _ in range(system.horizon):
         blocks = np.split(states, len(candidates))
         actions = np.concatenate([system.act(tuple(p), block) for p, block in zip(candidates, blocks, strict=True)])
-        found = model.predict(states, actions)
-        outcomes = found.mean + found.aleatoric_std * rng.standard_normal(found.mean.shape)
+        outcomes = drawn(model, states, actions, rng)
         following = np.clip(outcomes[:, : states.shape[1]], lowest - margin, highest + margin)
         rewards = outcomes[:, -1] if system.learns_reward else system.reward(states, actions, following)
         returns += running * rewards
         running &= ~system.ended(states, actions, following)
         states = following
     return returns.reshape(len(candidates), -1).mean(axis=1)
+
+
+def drawn(model: hambo.Model, states: np.ndarray, actions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """What follows, by the whole ensemble; outcomes that were counted have no mean."""
+    if model.fit_report["model"] == "table":
+        return model.draw(states, actions, seed=int(rng.integers(2**32)))
+    found = model.predict(states, actions)
+    return found.mean + found.aleatoric_std * rng.standard_normal(found.mean.shape)

@@ -46,7 +46,7 @@ def run_unit(name: str, seed: int, kinds: list[str], settings: dict[str, Any]) -
     system = SYSTEMS[name]
     begun = time.monotonic()
     logs = make_logs(system, seed)
-    ensemble = hambo.Ensemble(learn_reward=system.learns_reward, **settings["ensemble"])
+    ensemble = hambo.Ensemble(learn_reward=system.learns_reward, tables=system.names_states, **settings["ensemble"])
     model = hambo.fit(logs.dataset(system), ensemble, seed=seed, progress=False)
     fitted = time.monotonic() - begun
     rows = []

@@ -26,6 +26,9 @@ pub(crate) struct Config {
     #[serde(with = "seed")]
     #[schemars(with = "u64")]
     pub seed: u64,
+    /// `"paper"` for other defaults of `model` and `evaluation`: those of the paper. What this file sets
+    /// itself counts.
+    pub preset: Option<Preset>,
     /// Which columns of a log hold what. A name stands for a column of any width, or for the columns
     /// `name_0`, `name_1`, and so on. What is left out is found by the names that libraries use.
     pub data: Mapping,
@@ -38,6 +41,14 @@ pub(crate) struct Config {
     pub model: ModelSettings,
     /// How a policy is evaluated.
     pub evaluation: EvaluationSettings,
+}
+
+/// Other defaults.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Preset {
+    /// Five networks that see the same episodes; the smallest bound of CA, DA1 and DAinf.
+    Paper,
 }
 
 /// Where a return comes from.
@@ -64,6 +75,9 @@ pub(crate) struct TaskSettings {
     /// Smallest and largest reward of a step, such as `[-10, 0]`, if the reward is learned. If it is
     /// left out, it stays in the logged range, widened by `model.range_widening`.
     pub reward_bounds: Option<[f32; 2]>,
+    /// The least that a step can earn, such as `-10`. Episodes that leave the data then stop, and earn it in
+    /// every step that is left, and no verdict abstains because of them. If it is left out, they go on.
+    pub floor: Option<f32>,
 }
 
 impl Default for TaskSettings {
@@ -76,6 +90,7 @@ impl Default for TaskSettings {
             initial_states: Starts::default(),
             state_bounds: None,
             reward_bounds: None,
+            floor: None,
         }
     }
 }
@@ -133,6 +148,18 @@ mod seed {
 }
 
 impl Config {
+    /// Changed to what a preset says.
+    fn preset(self, preset: Preset) -> Self {
+        match preset {
+            Preset::Paper => Self {
+                preset: Some(preset),
+                model: self.model.as_in_paper(),
+                evaluation: self.evaluation.as_in_paper(),
+                ..self
+            },
+        }
+    }
+
     pub(crate) fn to_toml(&self) -> Result<String> {
         toml::to_string(self)
             .map_err(|error| Failure::Internal(format!("the settings cannot be written: {error}")))
@@ -148,10 +175,28 @@ pub(crate) fn show(config: &Config) -> Result<Exit> {
 fn read(file: &Path) -> Result<Config> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::io(file, "read the settings", &error))?;
-    toml::from_str(&text).map_err(|error| {
+    let wrong = |error: toml::de::Error| {
         let advice = suggestion(error.message());
         Failure::input(format!("{}: {}{advice}", file.display(), error.to_string().trim_end()))
-    })
+    };
+    let config: Config = toml::from_str(&text).map_err(wrong)?;
+    let Some(preset) = config.preset else { return Ok(config) };
+    let mut table: Table =
+        toml::from_str(&Config::default().preset(preset).to_toml()?).map_err(wrong)?;
+    overlay(&mut table, toml::from_str(&text).map_err(wrong)?);
+    table.try_into().map_err(wrong)
+}
+
+/// Puts all values of one table over those of another.
+fn overlay(below: &mut Table, above: Table) {
+    for (key, value) in above {
+        match (below.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => overlay(below, above),
+            (_, value) => {
+                below.insert(key, value);
+            }
+        }
+    }
 }
 
 /// Applies `key=value` pairs, whose keys are dotted and whose values are TOML or else text.
@@ -172,6 +217,9 @@ pub(crate) fn change(config: Config, pairs: &[String]) -> Result<Config> {
         config = table.try_into().map_err(|e: toml::de::Error| {
             wrong(format!("{}{}", e.message(), suggestion(e.message())))
         })?;
+        if let (["preset"], Some(preset)) = (&keys[..], config.preset) {
+            config = config.preset(preset);
+        }
     }
     Ok(config)
 }
@@ -280,6 +328,24 @@ mod tests {
         assert_eq!(config.task.reward.as_deref(), Some("-x^2"));
         let Some(Bounds::Own(bounds)) = config.task.state_bounds else { panic!("no bounds") };
         assert_eq!(bounds.low, Limits::List(vec![f32::NEG_INFINITY]));
+    }
+
+    #[test]
+    fn a_preset_changes_defaults_and_nothing_that_is_set() {
+        let folder = std::env::temp_dir().join(format!("hambo-preset-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join(FILE);
+        let text = "preset = \"paper\"\n[model.ensemble]\nmembers = 7\n[task]\nhorizon = 3";
+        std::fs::write(&file, text).unwrap();
+        let config = read(&file).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(config.model.ensemble.members, 7);
+        assert!(!config.model.ensemble.bootstrap && config.evaluation.narrow_box);
+        assert_eq!(config.evaluation.variants.len(), 4);
+        assert_eq!(config.task.horizon, Some(3));
+        let pairs = ["preset=paper".to_owned(), "evaluation.narrow_box=false".to_owned()];
+        let config = change(Config::default(), &pairs).unwrap();
+        assert_eq!((config.model.ensemble.members, config.evaluation.narrow_box), (5, false));
     }
 
     #[test]

@@ -175,6 +175,10 @@ pub(crate) fn model(model: &Model) -> String {
             let members = model.dynamics.members();
             format!("ensemble of {members}, best at step {} of {}", fit.best_step, fit.steps)
         }
+        FitReport::Table(fit) => {
+            let members = model.dynamics.members();
+            format!("table of {} pairs of state and action, {members} members", count(fit.pairs))
+        }
         FitReport::Gp(fit) => format!("Gaussian processes on {} transitions", count(fit.rows)),
     };
     let reward = if model.dynamics.predicts_reward() { "learned" } else { "not learned" };

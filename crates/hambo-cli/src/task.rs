@@ -43,6 +43,7 @@ pub(crate) fn define(loaded: &Loaded, names: &ColumnNames, origin: &Origin) -> R
     }
     task.discount = settings.discount;
     task.reward_bounds = settings.reward_bounds;
+    task.floor = settings.floor;
     task.validate()?;
     let hashed = |path: PathBuf| Ok((path.display().to_string(), hash(&path)?));
     let files = reader.into_files().into_iter().map(hashed).collect::<Result<_>>()?;

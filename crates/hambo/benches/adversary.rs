@@ -73,7 +73,7 @@ fn main() -> Result<()> {
         radius: &model.calibration.box_factors(),
         noise: Noise::Gaussian,
         task: &task,
-        limits: Limits { states: task.state_bounds.as_ref(), reward: None },
+        limits: Limits { states: task.state_bounds.as_ref(), ..Limits::default() },
         policy: &policy,
     };
     let settings =

@@ -225,6 +225,7 @@ impl Attack<'_> {
         };
         let (outside_data, at_limits) = (share(&|r| r.outside_data), share(&|r| r.at_limits));
         let (foreign_actions, ended) = (share(&|r| r.foreign_actions), share(&|r| r.ended));
+        let floored = share(&|r| r.floored);
         let mean_of = |episode| found.iter().map(|(_, p)| p.returns[episode]).sum::<f64>();
         let episodes = 0..self.settings.episodes;
         let played = Played {
@@ -247,6 +248,7 @@ impl Attack<'_> {
             at_limits,
             foreign_actions,
             ended,
+            floored,
             ..worst
         };
         Ok((result, played))
@@ -299,7 +301,8 @@ impl Attack<'_> {
         let outside_data = watcher.share_outside();
         let at_limits = watcher.share_at_limits();
         let foreign_actions = watcher.share_of_foreign_actions();
-        let ended = watcher.ended() as f64 / self.settings.episodes as f64;
+        let of_episodes = |count: usize| count as f64 / self.settings.episodes as f64;
+        let (ended, floored) = (of_episodes(watcher.ended()), of_episodes(watcher.floored()));
         let (worst, evidence) = watcher.finish(&played.returns, self.costs(choice)?);
         let result = VariantResult {
             variant,
@@ -315,6 +318,7 @@ impl Attack<'_> {
             at_limits,
             foreign_actions,
             ended,
+            floored,
             worst,
             evidence,
         };
@@ -365,6 +369,10 @@ impl Attack<'_> {
                 skewness: result.estimate.skewness,
                 correction,
             });
+        }
+        // What happens off the data is then the worst that can.
+        if self.game.limits.floor.is_some() {
+            return warnings;
         }
         let most = thresholds.outside_data;
         let objective = || objective.clone();

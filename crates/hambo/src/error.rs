@@ -142,6 +142,16 @@ pub enum Error {
         members: usize,
     },
 
+    /// Something between counted outcomes was asked for.
+    #[error(
+        "{variant} needs predictions, and the outcomes of this model were counted, because its \
+         states are names; fit with `tables = false`, or leave it out"
+    )]
+    Counted {
+        /// Who asked for it.
+        variant: String,
+    },
+
     /// A kernel matrix could not be factorised.
     #[error(
         "a kernel matrix of {rows} rows could not be factorised, even with {jitter:.1e} added to its \

@@ -13,7 +13,7 @@ use crate::model::Model;
 use crate::progress::Observer;
 use crate::region::Region;
 use crate::rng::Seed;
-use crate::rollout::{Limits, Streams};
+use crate::rollout::{Floor, Limits, Streams};
 use crate::settings::EvaluationSettings;
 use crate::task::{Policy, Task};
 
@@ -37,18 +37,29 @@ impl Model {
         settings.validate()?;
         task.validate()?;
         let dynamics = &*self.dynamics;
-        let (bounds, state_limits) = self.state_limits(task)?;
+        let confines = self.confines(task)?;
         let reward_limits = self.reward_limits(task);
         let region = Region::of(self, settings);
-        let errors = BorrowedErrors::new(dynamics, &self.logged)?;
+        // What members draw themselves has its noise in it.
+        let errors = match dynamics.counted() {
+            Some(_) => None,
+            None => BorrowedErrors::new(dynamics, &self.logged)?,
+        };
         let game = Game {
             dynamics,
             radius: &region.radius,
             noise: if settings.noise { Noise::Gaussian } else { Noise::None },
             task,
             limits: Limits {
-                states: Some(&bounds),
+                states: Some(&confines.farthest),
+                usual: Some(&confines.usual),
                 reward: reward_limits.map(|limits| [limits.low, limits.high]),
+                floor: task.floor.map(|least| Floor {
+                    least,
+                    patience: (settings.thresholds.outside_data * task.horizon as f64) as usize,
+                    logged: &self.logged,
+                    usual_std: &self.calibration.usual_epistemic_std,
+                }),
             },
             policy,
         };
@@ -65,7 +76,8 @@ impl Model {
         let mut constraints = Vec::new();
         for constraint in &task.constraints {
             let task = task.of_constraint(constraint);
-            let attacked = attack(&constraint.name, Game { task: &task, ..game })?;
+            let limits = Limits { floor: None, ..game.limits };
+            let attacked = attack(&constraint.name, Game { task: &task, limits, ..game })?;
             warnings.extend(attacked.warnings);
             timings.extend(attacked.timings);
             constraints.push(ConstraintResult::new(
@@ -102,7 +114,8 @@ impl Model {
             horizon: task.horizon,
             discount: task.discount,
             data_range: self.data_range.columns(),
-            state_limits,
+            floor: task.floor,
+            state_limits: confines.are,
             reward_limits,
             warnings,
             seed: seed.0,

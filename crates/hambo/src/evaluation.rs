@@ -54,6 +54,9 @@ pub struct Evaluation {
     pub discount: f32,
     /// Smallest and largest value of every state dimension in the data.
     pub data_range: Vec<[f32; 2]>,
+    /// What every step earns after an episode has left the data, if the task says that.
+    #[serde(default)]
+    pub floor: Option<f32>,
     /// Which limits hallucinated states were moved into.
     pub state_limits: StateLimits,
     /// Which limits learned rewards were moved into; none if the reward is a rule.
@@ -116,7 +119,7 @@ pub struct VariantResult {
     /// Share of steps whose epistemic std is larger than usual on the data. Variants in which
     /// members decide are asked about in the first few hundred episodes only.
     pub outside_data: f64,
-    /// Share of steps whose next state was moved into the limits of the states.
+    /// Share of the episodes that went beyond the limits of the states.
     #[serde(default)]
     pub at_limits: f64,
     /// Share of steps in which the policy did what nobody did in the data: an action beyond its range, or
@@ -126,6 +129,9 @@ pub struct VariantResult {
     /// Share of the episodes that terminated.
     #[serde(default)]
     pub ended: f64,
+    /// Share of the episodes that left the data and earned the task's floor from there on.
+    #[serde(default)]
+    pub floored: f64,
     /// The episodes with the lowest returns among the first few hundred, worst first.
     pub worst: Vec<Trajectory>,
     /// What the report draws: the course over the horizon, and the costs.

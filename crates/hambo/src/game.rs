@@ -64,6 +64,9 @@ impl Game<'_> {
     ) -> Result<Played> {
         let mut transition =
             Hallucination::new(self.dynamics, choice, self.radius.clone(), self.noise)?;
+        if self.limits.floor.is_some() {
+            transition = transition.asking_all();
+        }
         let returns = rollout::run(
             &mut transition,
             self.task,

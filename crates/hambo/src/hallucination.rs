@@ -23,7 +23,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
-use crate::dynamics::{Dynamics, MemberPrediction};
+use crate::dynamics::{Counted, Dynamics, MemberPrediction, check_batch};
 use crate::error::{Error, Result};
 use crate::rng::Stream;
 use crate::rollout::{Moment, Outcome, TransitionModel};
@@ -119,6 +119,8 @@ pub struct Hallucination<'a> {
     /// β τ_j, the half-width of the confidence box in epistemic stds, per output. Used by CA.
     radius: Array1<f32>,
     noise: Noise<'a>,
+    /// Whether all members are asked how certain they are, also where one decides.
+    asks_all: bool,
     /// The members that TSinf's episodes are committed to.
     committed: Vec<usize>,
 }
@@ -148,18 +150,51 @@ impl<'a> Hallucination<'a> {
         let needs_members = !matches!(choice, Choice::Shift(_) | Choice::Distribution);
         let members = dynamics.members();
         let missing = matches!(choice, Choice::Member(member) if member >= members);
+        if dynamics.counted().is_some() && !needs_members {
+            return Err(Error::Counted { variant: format!("{choice:?}") });
+        }
         if needs_members && (members == 0 || missing) {
             return Err(Error::NoMembers { variant: format!("{choice:?}"), members });
         }
-        Ok(Self { dynamics, choice, radius, noise, committed: Vec::new() })
+        Ok(Self { dynamics, choice, radius, noise, asks_all: false, committed: Vec::new() })
+    }
+
+    /// The same, with the epistemic std in every outcome, also where one member decides.
+    pub(crate) fn asking_all(self) -> Self {
+        Self { asks_all: true, ..self }
+    }
+
+    /// Who decides each row, where members do.
+    fn picked(&mut self, at: &Moment<'_>, rng: &mut Stream) -> Result<Option<Vec<usize>>> {
+        let k = self.dynamics.members();
+        let of_rows = |of: &[usize]| at.episodes.iter().map(|&episode| of[episode]).collect();
+        Ok(match self.choice {
+            Choice::Shift(_) | Choice::Distribution => None,
+            Choice::Member(member) => Some(vec![member; at.episodes.len()]),
+            Choice::MemberPerStep(adversary) => Some(adversary.pick(at, rng)?),
+            Choice::RandomMemberPerStep => {
+                let drawn: Vec<usize> = (0..at.total).map(|_| rng.random_range(0..k)).collect();
+                Some(of_rows(&drawn))
+            }
+            Choice::RandomMember => {
+                if at.time == 0 {
+                    self.committed = (0..at.total).map(|_| rng.random_range(0..k)).collect();
+                }
+                Some(of_rows(&self.committed))
+            }
+        })
     }
 
     /// Mean and std of the outputs of each row, and what the adversary chose.
-    fn decide(&mut self, at: &Moment<'_>, rng: &mut Stream) -> Result<Decision> {
+    fn decide(
+        &self,
+        at: &Moment<'_>,
+        picked: Option<&[usize]>,
+        rng: &mut Stream,
+    ) -> Result<Decision> {
         let d_s = self.dynamics.state_dim();
-        let k = self.dynamics.members();
-        match self.choice {
-            Choice::Shift(adversary) => {
+        match (self.choice, picked) {
+            (Choice::Shift(adversary), _) => {
                 let prediction = self.dynamics.predict(at.states, at.actions)?;
                 let eta = adversary.shift(at, rng)?;
                 let mut mean = prediction.mean;
@@ -175,17 +210,15 @@ impl<'a> Hallucination<'a> {
                     epistemic_std: Some(prediction.epistemic_std),
                 })
             }
-            Choice::MemberPerStep(adversary) => {
-                let picked = adversary.pick(at, rng)?;
-                let choices = Array1::from_iter(picked.iter().map(|&m| m as f32));
-                let choices = Some(choices.insert_axis(Axis(1)));
-                Ok(Decision { choices, ..self.decide_by_members(at, &picked)? })
-            }
-            Choice::Member(member) => {
+            (Choice::Member(member), _) => {
                 let prediction = self.dynamics.predict_member(member, at.states, at.actions)?;
-                Ok(prediction.into())
+                Ok(Decision { epistemic_std: self.spread(at)?, ..prediction.into() })
             }
-            Choice::Distribution => {
+            (_, Some(picked)) => {
+                let choices = self.choices(picked);
+                Ok(Decision { choices, ..self.decide_by_members(at, picked)? })
+            }
+            (_, None) => {
                 let prediction = self.dynamics.predict(at.states, at.actions)?;
                 Ok(Decision {
                     std: prediction.total_std(),
@@ -194,19 +227,42 @@ impl<'a> Hallucination<'a> {
                     epistemic_std: Some(prediction.epistemic_std),
                 })
             }
-            Choice::RandomMemberPerStep => {
-                let drawn: Vec<usize> = (0..at.total).map(|_| rng.random_range(0..k)).collect();
-                let picked: Vec<usize> = at.episodes.iter().map(|&e| drawn[e]).collect();
-                self.decide_by_members(at, &picked)
-            }
-            Choice::RandomMember => {
-                if at.time == 0 {
-                    self.committed = (0..at.total).map(|_| rng.random_range(0..k)).collect();
-                }
-                let picked: Vec<usize> = at.episodes.iter().map(|&e| self.committed[e]).collect();
-                self.decide_by_members(at, &picked)
-            }
         }
+    }
+
+    /// What DA1's adversary chose; nothing of what chance did.
+    fn choices(&self, picked: &[usize]) -> Option<Array2<f32>> {
+        let column = || Array1::from_iter(picked.iter().map(|&m| m as f32)).insert_axis(Axis(1));
+        matches!(self.choice, Choice::MemberPerStep(_)).then(column)
+    }
+
+    /// How far members disagree, if all of them are asked.
+    fn spread(&self, at: &Moment<'_>) -> Result<Option<Array2<f32>>> {
+        if !self.asks_all {
+            return Ok(None);
+        }
+        Ok(Some(self.dynamics.predict(at.states, at.actions)?.epistemic_std))
+    }
+
+    /// Member `picked[i]` draws what follows row i from its counts.
+    fn step_by_counts(
+        &self,
+        counted: &dyn Counted,
+        picked: &[usize],
+        at: &Moment<'_>,
+        noise: &mut Stream,
+    ) -> Result<Outcome> {
+        check_batch(self.dynamics, at.states, at.actions)?;
+        let all: Vec<f64> = (0..at.total).map(|_| noise.random()).collect();
+        let draws: Vec<f64> = at.episodes.iter().map(|&episode| all[episode]).collect();
+        let outcomes = counted.draw(picked, at.states, at.actions, &draws);
+        let d_s = self.dynamics.state_dim();
+        Ok(Outcome {
+            next_states: outcomes.slice(s![.., ..d_s]).to_owned(),
+            rewards: self.dynamics.predicts_reward().then(|| outcomes.column(d_s).to_owned()),
+            choices: self.choices(picked),
+            epistemic_std: self.spread(at)?,
+        })
     }
 
     /// Member `picked[i]` predicts row i, and no other does.
@@ -260,6 +316,10 @@ impl TransitionModel for Hallucination<'_> {
         choices: &mut Stream,
     ) -> Result<Outcome> {
         let d_s = self.state_dim();
+        let picked = self.picked(at, choices)?;
+        if let (Some(counted), Some(picked)) = (self.dynamics.counted(), &picked) {
+            return self.step_by_counts(counted, picked, at, noise);
+        }
         // Drawn for every episode: two adversaries then face the same noise.
         let (mut normal, mut uniform) = (None, None);
         match self.noise {
@@ -272,7 +332,7 @@ impl TransitionModel for Hallucination<'_> {
                 uniform = Some((0..at.total).map(|_| noise.random()).collect::<Vec<f64>>());
             }
         }
-        let decision = self.decide(at, choices)?;
+        let decision = self.decide(at, picked.as_deref(), choices)?;
         let mut outcomes = decision.mean.clone();
         if let Some(normal) = normal {
             let normal = normal.select(Axis(0), at.episodes);

@@ -63,6 +63,7 @@ pub mod task;
 mod adversary;
 mod attack;
 mod checks;
+mod confines;
 mod error;
 mod evaluate;
 mod evaluation;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use ndarray::{Array2, ArrayView2, Axis, concatenate};
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::{Calibration, TemperatureKind};
@@ -10,11 +11,14 @@ use crate::dataset::{DataIdentity, Dataset};
 use crate::dynamics::Dynamics;
 use crate::dynamics::ensemble::{Bag, Ensemble, EnsembleReport, EnsembleSettings};
 use crate::dynamics::gp::{GaussianProcess, GpReport, GpSettings};
+use crate::dynamics::table::{Table, TableReport};
 use crate::error::{Error, Result};
+use crate::hallucination::{Choice, Hallucination, Noise};
 use crate::logs::{LoggedEpisodes, LoggedSample, Persistence};
 use crate::progress::Observer;
 use crate::rng::Seed;
-use crate::task::{RewardLimits, StateBounds, StateLimits, Task};
+use crate::rollout::{Moment, TransitionModel};
+use crate::task::StateBounds;
 use crate::unseen::Unseen;
 
 /// How a model is made of data.
@@ -49,6 +53,18 @@ impl Default for ModelSettings {
 }
 
 impl ModelSettings {
+    /// Changed to what the paper does: five networks that all see the same episodes.
+    pub fn as_in_paper(self) -> Self {
+        let ensemble = EnsembleSettings {
+            members: 5,
+            bootstrap: false,
+            tables: false,
+            random_functions: 0.0,
+            ..self.ensemble
+        };
+        Self { ensemble, ..self }
+    }
+
     /// Checks that every setting is in its range.
     pub fn validate(&self) -> Result<()> {
         let (share, widening) = (self.calibration_share, self.range_widening);
@@ -99,6 +115,8 @@ pub struct Model {
 pub enum FitReport {
     /// Of an ensemble.
     Ensemble(EnsembleReport),
+    /// Of a table.
+    Table(TableReport),
     /// Of Gaussian processes.
     Gp(GpReport),
 }
@@ -116,10 +134,15 @@ impl Model {
         let all = data.all();
         if settings.gp.is_none() && ensemble.bootstrap {
             let bag = Bag::draw(&all, ensemble, seed)?;
-            let (ensemble, report) = Ensemble::fit_on(&all, &bag, ensemble, seed, observer)?;
             let unseen = Unseen::out_of_bag(&all, &bag);
-            let report = FitReport::Ensemble(report);
-            return Self::calibrated(data, Arc::new(ensemble), report, &unseen, settings, seed);
+            let (dynamics, report): (Arc<dyn Dynamics>, FitReport) = if ensemble.tables {
+                let (table, report) = Table::count(&all, &bag, ensemble.learn_reward)?;
+                (Arc::new(table), FitReport::Table(report))
+            } else {
+                let (networks, report) = Ensemble::fit_on(&all, &bag, ensemble, seed, observer)?;
+                (Arc::new(networks), FitReport::Ensemble(report))
+            };
+            return Self::calibrated(data, dynamics, report, &unseen, settings, seed);
         }
         let rng = &mut seed.stream("calibration split");
         let (train, held_out) = all.split(settings.calibration_share, rng)?;
@@ -134,6 +157,32 @@ impl Model {
             }
         };
         Self::calibrated(data, dynamics, report, &Unseen::by_all(held_out), settings, seed)
+    }
+
+    /// What follows states `[rows, d_s]` and actions `[rows, d_a]`, drawn by a random member each,
+    /// `[rows, outputs]`.
+    pub fn draw(
+        &self,
+        states: ArrayView2<'_, f32>,
+        actions: ArrayView2<'_, f32>,
+        seed: Seed,
+    ) -> Result<Array2<f32>> {
+        let episodes: Vec<usize> = (0..states.nrows()).collect();
+        let total = episodes.len();
+        let at = Moment { time: 0, horizon: 1, total, episodes: &episodes, states, actions };
+        let choice = match self.dynamics.members() {
+            0 => Choice::Distribution,
+            _ => Choice::RandomMemberPerStep,
+        };
+        let radius = self.calibration.box_factors();
+        let mut world = Hallucination::new(&*self.dynamics, choice, radius, Noise::Gaussian)?;
+        let (noise, choices) = (&mut seed.stream("draw: noise"), &mut seed.stream("draw: choices"));
+        let outcome = world.step(&at, noise, choices)?;
+        let rewards = outcome.rewards.map(|rewards| rewards.insert_axis(Axis(1)));
+        let parts: Vec<_> = std::iter::once(outcome.next_states.view())
+            .chain(rewards.iter().map(|r| r.view()))
+            .collect();
+        Ok(concatenate(Axis(1), &parts).expect("one reward per row"))
     }
 
     fn calibrated(
@@ -156,36 +205,6 @@ impl Model {
             logged: LoggedSample::of(data, unseen, &mut seed.stream("sample of the logs")),
             episodes: LoggedEpisodes::of(data, unseen, &mut seed.stream("episodes of the logs")),
             report,
-        })
-    }
-
-    /// The limits that hallucinated states are moved into.
-    pub(crate) fn state_limits(&self, task: &Task) -> Result<(StateBounds, StateLimits)> {
-        let Some(bounds) = &task.state_bounds else {
-            let widened = self.range_widening;
-            return Ok((self.data_range.widened(widened), StateLimits::Data { widened }));
-        };
-        let (expected, found) = (self.dynamics.state_dim(), bounds.low().len());
-        match expected == found {
-            true => Ok((bounds.clone(), StateLimits::Task)),
-            false => Err(Error::Dimension { part: "state bounds", expected, found }),
-        }
-    }
-}
-
-impl Model {
-    /// The limits that learned rewards are moved into.
-    pub(crate) fn reward_limits(&self, task: &Task) -> Option<RewardLimits> {
-        if task.reward.is_some() {
-            return None;
-        }
-        Some(match task.reward_bounds {
-            Some([low, high]) => RewardLimits { low, high, widened: None },
-            None => {
-                let ([low, high], widened) = (self.reward_range, self.range_widening);
-                let margin = (high - low) * widened;
-                RewardLimits { low: low - margin, high: high + margin, widened: Some(widened) }
-            }
         })
     }
 }

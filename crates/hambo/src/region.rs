@@ -24,6 +24,7 @@ impl Region {
             Some(proven) => {
                 (proven.radius.iter().map(|&r| r as f32).collect(), settings.delta / 2.0)
             }
+            None if settings.narrow_box => (model.calibration.temperatures.clone(), settings.delta),
             None => (model.calibration.box_factors(), settings.delta),
         };
         let is_narrowed = settings.beta < 1.0;

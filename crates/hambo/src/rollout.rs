@@ -5,6 +5,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 use crate::dataset::{Dataset, Episode, Transitions};
 use crate::error::Result;
+use crate::logs::LoggedSample;
 use crate::rng::{RowStreams, Seed, Stream};
 use crate::task::{self, Policy, Simulator, StateBounds, Task};
 
@@ -80,9 +81,12 @@ pub struct Step<'a> {
     pub rewards: &'a Array1<f32>,
     /// The states after the step, within their limits, `[rows, d_s]`.
     pub next_states: &'a Array2<f32>,
-    /// How many of them were moved into their limits.
-    pub moved: usize,
-    /// Which episodes terminated in this step, `[rows]`.
+    /// Which of them were beyond the usual limits, `[rows]`.
+    pub beyond: &'a Array1<bool>,
+    /// Which of the episodes left the data and stopped there, with the least reward in all steps that were
+    /// left, `[rows]`.
+    pub floored: &'a Array1<bool>,
+    /// Which episodes terminated in this step, `[rows]`; those that left the data among them.
     pub terminated: &'a Array1<bool>,
     /// The returns so far, this step included, of all episodes, also of those that have ended.
     pub returns: ArrayView1<'a, f64>,
@@ -120,8 +124,54 @@ impl Streams {
 pub struct Limits<'a> {
     /// Every next state is moved into these.
     pub states: Option<&'a StateBounds>,
+    /// Next states beyond these are counted; they are no wider.
+    pub usual: Option<&'a StateBounds>,
     /// Smallest and largest reward that the transition model may give.
     pub reward: Option<[f32; 2]>,
+    /// What happens to episodes that leave the data, if they are to stop there.
+    pub floor: Option<Floor<'a>>,
+}
+
+/// What is assumed where the logs say nothing: the least that a step can earn.
+#[derive(Debug, Clone, Copy)]
+pub struct Floor<'a> {
+    /// The least.
+    pub least: f32,
+    /// Steps off the data after which an episode has left it.
+    pub patience: usize,
+    /// What was done in the data.
+    pub logged: &'a LoggedSample,
+    /// The epistemic std of each output that is usual on the data, at the most.
+    pub usual_std: &'a Array1<f32>,
+}
+
+impl Floor<'_> {
+    /// Which rows are in a step that no data tells about: an action like none of the logged ones, a model
+    /// less certain than it is on the data, or a next state beyond its limits.
+    fn off_the_data(
+        &self,
+        actions: ArrayView2<'_, f32>,
+        beyond: &Array1<bool>,
+        epistemic_std: Option<&Array2<f32>>,
+    ) -> Array1<bool> {
+        let is_unsure = |row: usize| {
+            let stds = epistemic_std.map(|stds| stds.row(row));
+            stds.is_some_and(|stds| stds.iter().zip(self.usual_std).any(|(std, usual)| std > usual))
+        };
+        let is_off =
+            |row: usize| beyond[row] || is_unsure(row) || self.logged.is_foreign(actions.row(row));
+        (0..beyond.len()).map(is_off).collect()
+    }
+
+    /// The least of this step and of all that are left, discounted from here on.
+    fn rest(&self, task: &Task, time: usize) -> f32 {
+        let weights = (time..task.horizon).scan(1.0, |weight, _| {
+            let this = *weight;
+            *weight *= f64::from(task.discount);
+            Some(this)
+        });
+        (weights.sum::<f64>() * f64::from(self.least)) as f32
+    }
 }
 
 /// Runs `policy` from the given starts `[episodes, d_s]`, shows every step to `on_step`, and
@@ -169,6 +219,7 @@ pub(crate) fn run_by(
     let mut states = starts;
     let mut episodes: Vec<usize> = (0..total).collect();
     let mut returns = Array1::zeros(total);
+    let mut steps_off = vec![0; total];
     let mut weight = 1.0;
     for time in 0..task.horizon {
         let actions = act(&Turn { time, episodes: &episodes, states: states.view() })?;
@@ -177,9 +228,15 @@ pub(crate) fn run_by(
         let at = Moment { time, horizon, total, episodes: &episodes, states: s, actions: a };
         let outcome = transition.step(&at, &mut streams.transition, &mut streams.choices)?;
         let mut next_states = outcome.next_states;
-        let moved = limits.states.map_or(0, |bounds| bounds.clamp(&mut next_states));
+        let beyond = match limits.usual {
+            Some(bounds) => bounds.beyond(&next_states),
+            None => Array1::from_elem(episodes.len(), false),
+        };
+        if let Some(bounds) = limits.states {
+            bounds.clamp(&mut next_states);
+        }
         let transitions = Transitions { states: s, actions: a, next_states: next_states.view() };
-        let rewards = match (&task.reward, outcome.rewards) {
+        let mut rewards = match (&task.reward, outcome.rewards) {
             (Some(reward), _) => task::reward(&**reward, &transitions)?,
             (None, Some(learned)) => match limits.reward {
                 Some([low, high]) => learned.mapv(|reward| reward.clamp(low, high)),
@@ -187,10 +244,21 @@ pub(crate) fn run_by(
             },
             (None, None) => return Err(crate::Error::NoReward),
         };
-        let terminated = match &task.termination {
+        let mut terminated = match &task.termination {
             Some(end) => task::terminated(&**end, &transitions)?,
             None => Array1::from_elem(episodes.len(), false),
         };
+        let mut floored = Array1::from_elem(episodes.len(), false);
+        if let Some(floor) = limits.floor {
+            let off = floor.off_the_data(a, &beyond, outcome.epistemic_std.as_ref());
+            for row in (0..episodes.len()).filter(|&row| off[row]) {
+                steps_off[episodes[row]] += 1;
+                if steps_off[episodes[row]] > floor.patience {
+                    rewards[row] = floor.rest(task, time);
+                    (floored[row], terminated[row]) = (true, true);
+                }
+            }
+        }
         for (&episode, &reward) in episodes.iter().zip(&rewards) {
             returns[episode] += weight * f64::from(reward);
         }
@@ -204,7 +272,8 @@ pub(crate) fn run_by(
             epistemic_std: outcome.epistemic_std.as_ref(),
             rewards: &rewards,
             next_states: &next_states,
-            moved,
+            beyond: &beyond,
+            floored: &floored,
             terminated: &terminated,
             returns: returns.view(),
         })?;

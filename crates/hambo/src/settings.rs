@@ -25,6 +25,8 @@ pub struct EvaluationSettings {
     /// standard deviation or, for Gaussian processes, the proven one; not negative. The other
     /// variants have no box, and neither this nor the temperatures affect them.
     pub beta: f32,
+    /// Whether temperatures below one narrow CA's box, as they do in the paper.
+    pub narrow_box: bool,
     /// Whether rollouts draw aleatoric noise.
     pub noise: bool,
     /// Fresh episodes behind each estimate.
@@ -53,6 +55,7 @@ impl Default for EvaluationSettings {
             stress: false,
             delta: 0.05,
             beta: 1.0,
+            narrow_box: false,
             noise: true,
             episodes: 5_000,
             attempts: 1,
@@ -74,6 +77,11 @@ pub(crate) struct WeakerSetting {
 }
 
 impl EvaluationSettings {
+    /// Changed to what the paper does with an ensemble: CA, DA1 and DAinf decide, with DS beside them.
+    pub fn as_in_paper(self) -> Self {
+        Self { variants: Variant::of_paper(1), narrow_box: true, ..self }
+    }
+
     /// Checks that every setting is in its range.
     pub fn validate(&self) -> Result<()> {
         let wrong = |name, value: String, expected| Err(Error::Setting { name, value, expected });
@@ -127,6 +135,9 @@ impl EvaluationSettings {
         if self.beta < usual.beta && !has_worlds {
             add("beta", self.beta.to_string(), usual.beta.to_string());
         }
+        if self.narrow_box && !has_worlds {
+            add("narrow_box", "true".into(), "false".into());
+        }
         if !self.noise {
             add("noise", "false".into(), "true".into());
         }
@@ -166,6 +177,7 @@ mod tests {
     fn every_way_to_a_higher_bound_is_named() {
         let mut settings = EvaluationSettings {
             beta: 0.5,
+            narrow_box: true,
             noise: false,
             variants: vec![Variant::Da1, Variant::Ds],
             ..EvaluationSettings::default()
@@ -177,6 +189,7 @@ mod tests {
         let names: Vec<&str> = settings.weaker(5).iter().map(|weaker| weaker.name).collect();
         let expected = [
             "beta",
+            "narrow_box",
             "noise",
             "adversary.patience",
             "adversary.tolerance",

@@ -99,13 +99,13 @@ pub enum Warning {
         /// Share of the steps.
         share: f64,
     },
-    /// Many states were moved into the data's range, so that harm beyond it is not seen.
+    /// Many episodes leave the data's range, however widened, so that harm beyond it is not seen.
     AtLimits {
         /// `"return"`, or the name of a constraint.
         objective: String,
         /// Whose rollouts.
         variant: Variant,
-        /// Share of the steps.
+        /// Share of the episodes.
         share: f64,
     },
     /// Nobody said how large the functions' norms may be.
@@ -218,7 +218,8 @@ impl Warning {
                 "let it train for more rounds, and be more patient with it"
             }
             Self::OutsideData { .. } => {
-                "collect data where the policy goes, or shorten the horizon"
+                "collect data where the policy goes, shorten the horizon, or declare the least reward of a \
+                 step as the task's floor"
             }
             Self::WeakCalibration { .. } => {
                 "give more calibration data, or look for heavy-tailed errors"
@@ -242,7 +243,9 @@ impl Warning {
                 "check the units of the policy's actions; for choices, that it gives one of the \
                  logged values, not a score"
             }
-            Self::AtLimits { .. } => "give the task its state bounds, or shorten the horizon",
+            Self::AtLimits { .. } => {
+                "give the task its state bounds or a floor, or shorten the horizon"
+            }
             Self::EstimatedNorm { .. } => "give a bound on the norms if you know one",
             Self::LearnedKernel => {
                 "fix the kernel if you know it; otherwise trust the calibration, not the proof"
@@ -457,8 +460,8 @@ impl fmt::Display for Warning {
             ),
             Self::AtLimits { objective, variant, share } => write!(
                 f,
-                "{objective}, {variant}: in {:.0} % of the steps the state left the data's range and \
-                 was moved back",
+                "{objective}, {variant}: {:.0} % of the episodes go further beyond the data's range than the \
+                 limits of the states",
                 100.0 * share
             ),
             Self::EstimatedNorm { largest } => write!(

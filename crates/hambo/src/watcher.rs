@@ -27,12 +27,13 @@ pub(crate) struct Watcher<'a> {
     observed: Option<Vec<usize>>,
     steps: usize,
     outside: usize,
-    /// All steps, those whose next state was beyond its limits, and those with actions like none in
-    /// the data.
+    /// Which episodes were beyond the limits of the states.
+    at_limits: Vec<bool>,
+    /// All steps, and those with actions like none in the data.
     taken: usize,
-    moved: usize,
     foreign: usize,
     ended: usize,
+    floored: usize,
     trajectories: Vec<Vec<Vec<f32>>>,
     over_horizon: Vec<HorizonPoint>,
     /// Sums of the epistemic stds since the last point, and over how many rows.
@@ -48,10 +49,11 @@ impl<'a> Watcher<'a> {
             observed,
             steps: 0,
             outside: 0,
+            at_limits: Vec::new(),
             taken: 0,
-            moved: 0,
             foreign: 0,
             ended: 0,
+            floored: 0,
             trajectories: vec![Vec::new(); WATCHED_EPISODES],
             over_horizon: Vec::new(),
             stds: Array1::zeros(model.dynamics.outputs()),
@@ -61,8 +63,13 @@ impl<'a> Watcher<'a> {
 
     pub(crate) fn watch(&mut self, step: &Step<'_>) -> Result<()> {
         self.taken += step.episodes.len();
-        self.moved += step.moved;
-        self.ended += step.terminated.iter().filter(|&&ended| ended).count();
+        self.at_limits.resize(step.returns.len(), false);
+        for (&episode, _) in step.episodes.iter().zip(step.beyond).filter(|(_, beyond)| **beyond) {
+            self.at_limits[episode] = true;
+        }
+        let floored = step.floored.iter().filter(|&&floored| floored).count();
+        self.floored += floored;
+        self.ended += step.terminated.iter().filter(|&&ended| ended).count() - floored;
         let is_foreign = |action: &ArrayView1<'_, f32>| self.model.logged.is_foreign(*action);
         self.foreign += step.actions.rows().into_iter().filter(is_foreign).count();
         match step.epistemic_std {
@@ -123,11 +130,16 @@ impl<'a> Watcher<'a> {
     }
 
     pub(crate) fn share_at_limits(&self) -> f64 {
-        self.moved as f64 / self.taken.max(1) as f64
+        let reached = self.at_limits.iter().filter(|&&at_limits| at_limits).count();
+        reached as f64 / self.at_limits.len().max(1) as f64
     }
 
     pub(crate) fn ended(&self) -> usize {
         self.ended
+    }
+
+    pub(crate) fn floored(&self) -> usize {
+        self.floored
     }
 
     pub(crate) fn share_of_foreign_actions(&self) -> f64 {

@@ -84,7 +84,7 @@ fn every_variant_is_where_theory_puts_it_and_the_smallest_bound_wins() {
     let smallest = bounds.map(|r| r.lower_bound).fold(f64::INFINITY, f64::min);
     assert_eq!(evaluation.lower_bound, Some(smallest));
     assert!(evaluation.variants.iter().all(|r| r.lower_bound < r.estimate.mean));
-    assert_eq!(evaluation.state_limits, StateLimits::Data { widened: 0.5 });
+    assert_eq!(evaluation.state_limits, StateLimits::Data { widened: 0.5, extended: vec![] });
     let worst = &of(&evaluation, Variant::Ca).worst;
     assert!(worst.len() == 3 && worst[0].total <= worst[1].total);
     assert_eq!((worst[0].states.len(), worst[0].states[0].len()), (HORIZON, 2));

@@ -36,6 +36,7 @@ class FrozenLake(System):
     difficulty = "numbers that are names: neighbours are not alike"
     horizon = 60
     ends = True
+    names_states = True
     states = ["field"]
     actions = ["left", "down", "right", "up"]
     episodes = 100

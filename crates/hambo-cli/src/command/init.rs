@@ -66,6 +66,7 @@ fn filled(mut config: Config, data: Option<(&str, &Dataset)>) -> Result<String> 
             angles: vec![["cos", "sin"].map(|name| ColumnReference::Name(name.into()))],
         })),
         reward_bounds: Some([-10.0, 0.0]),
+        floor: Some(-10.0),
         ..config.task.clone()
     };
     if let Some((path, dataset)) = data {
@@ -96,6 +97,7 @@ fn filled(mut config: Config, data: Option<(&str, &Dataset)>) -> Result<String> 
             angles: Vec::new(),
         }));
         template.reward_bounds = Some([summary.rewards.min as f32, summary.rewards.max as f32]);
+        template.floor = Some(summary.rewards.min as f32);
         let first = &names.states[0];
         template.reward = Some(format!("-({{{first}}}^2)"));
         template.termination = Some(format!("abs({{{first}}}) > 10"));

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use hambo::dataset::{DataIdentity, Sources};
 use hambo::dynamics::ensemble::{Ensemble, SavedEnsemble};
 use hambo::dynamics::gp::GaussianProcess;
+use hambo::dynamics::table::Table;
 use hambo::{
     Calibration, Device, Dynamics, FitReport, LoggedActions, LoggedEpisodes, LoggedSample, Model,
     Persistence, StateBounds,
@@ -83,6 +84,7 @@ struct ModelFile {
 #[serde(rename_all = "snake_case")]
 enum SavedDynamics {
     Ensemble(SavedEnsemble),
+    Table(Table),
     Gp(GaussianProcess),
 }
 
@@ -174,6 +176,7 @@ impl SavedModel {
             (SavedDynamics::Ensemble(_), None) => {
                 return Err(Error::NotAModel { path: directory.into(), missing: NETWORKS });
             }
+            (SavedDynamics::Table(table), _) => Arc::new(table),
             (SavedDynamics::Gp(processes), _) if processes.is_consistent() => Arc::new(processes),
             (SavedDynamics::Gp(_), _) => {
                 let message = "the Gaussian processes' parts do not fit together";
@@ -252,6 +255,10 @@ fn take_apart(dynamics: &dyn Dynamics) -> Result<TakenApart> {
         let (saved, networks, random) = ensemble.to_saved();
         let (dynamics, networks) = (SavedDynamics::Ensemble(saved), Some(networks));
         return Ok(TakenApart { dynamics, networks, random });
+    }
+    if let Some(table) = dynamics.downcast_ref::<Table>() {
+        let dynamics = SavedDynamics::Table(table.clone());
+        return Ok(TakenApart { dynamics, networks: None, random: None });
     }
     match dynamics.downcast_ref::<GaussianProcess>() {
         Some(processes) => {

@@ -143,16 +143,27 @@ pub(super) fn assumptions(contents: &Contents<'_>) -> Vec<String> {
         ),
         false => "The reward and the ends of episodes are exactly as the task states them.".into(),
     });
-    said.push(match evaluation.state_limits {
+    if let Some(floor) = evaluation.floor {
+        said.push(format!(
+            "No step ever earns less than {}, the task’s floor: that is what every step of an episode earns \
+             after it has left the data.",
+            number(f64::from(floor))
+        ));
+    }
+    said.push(match &evaluation.state_limits {
         StateLimits::Task => {
             "No state ever lies outside the limits that the task declares: hallucinated states are \
              moved back into them."
                 .into()
         }
-        StateLimits::Data { widened } => format!(
-            "No state ever lies outside the data’s range widened by {} of its width on both sides: \
+        StateLimits::Data { widened, extended } => format!(
+            "No state ever lies outside the data’s range widened by {} of its width on both sides{}: \
              hallucinated states are moved back into it.",
-            percent(f64::from(widened))
+            percent(f64::from(*widened)),
+            match extended.is_empty() {
+                true => String::new(),
+                false => format!(", or, for {}, as far as episodes end", extended.join(", ")),
+            }
         ),
     });
     if settings.beta != 1.0 {

@@ -6,6 +6,7 @@ pub mod kernel;
 mod svgd;
 #[cfg(test)]
 mod svgd_tests;
+pub mod table;
 pub mod theory;
 
 use ndarray::{Array2, Array3, ArrayView2, Axis};
@@ -52,6 +53,11 @@ pub trait Dynamics: std::any::Any + Send + Sync {
         Err(Error::NoMembers { variant, members: self.members() })
     }
 
+    /// Members that draw outcomes themselves, if they do. Otherwise they predict, and noise is added.
+    fn counted(&self) -> Option<&dyn Counted> {
+        None
+    }
+
     /// A region that contains the true dynamics with probability at least `1 - delta`; none if
     /// nothing is proven about the model.
     fn confidence(&self, delta: f64) -> Option<Confidence> {
@@ -63,6 +69,19 @@ pub trait Dynamics: std::any::Any + Send + Sync {
     fn outputs(&self) -> usize {
         self.state_dim() + usize::from(self.predicts_reward())
     }
+}
+
+/// A model whose members have counted what follows.
+pub trait Counted {
+    /// What follows, drawn by each row's member, `[rows, outputs]`. `draws` are uniform in [0, 1), one per
+    /// row.
+    fn draw(
+        &self,
+        members: &[usize],
+        states: ArrayView2<'_, f32>,
+        actions: ArrayView2<'_, f32>,
+        draws: &[f64],
+    ) -> Array2<f32>;
 }
 
 /// What is proven about a model, and what the proof takes for granted. Norms are those of the

@@ -22,6 +22,8 @@ const RATE: f64 = 3e-3;
 pub(super) struct Behaviour {
     /// One per source, or one for all.
     networks: Mlps,
+    /// The network that learned from each row.
+    of_rows: Vec<usize>,
     states: Standardizer,
     actions: Standardizer,
 }
@@ -57,15 +59,15 @@ impl Behaviour {
             let rate = RATE * (1.0 - step as f64 / STEPS as f64);
             networks.update_params(|params| adam.step(params, gradient, rate));
         }
-        Self { networks, states, actions }
+        Self { networks, of_rows, states, actions }
     }
 
-    /// What is done on average in each state `[rows, d_s]`, by the given network.
-    pub(super) fn act(&self, states: ArrayView2<'_, f32>, networks: &[usize]) -> Array2<f32> {
+    /// What is done on average in each state `[states, d_s]`, by whoever acted in the given logged rows.
+    pub(super) fn act(&self, states: ArrayView2<'_, f32>, rows: &[usize]) -> Array2<f32> {
         let found = self.networks.predict(self.states.apply(states).view());
         let columns = found.len_of(Axis(2));
         let of_own = Array2::from_shape_fn((states.nrows(), columns), |(row, column)| {
-            found[[networks[row], row, column]]
+            found[[self.of_rows[rows[row]], row, column]]
         });
         of_own * self.actions.std() + self.actions.mean()
     }
@@ -77,7 +79,7 @@ fn networks(episodes: &LoggedEpisodes) -> usize {
 }
 
 /// The network that learns from an episode.
-pub(super) fn network_of(episodes: &LoggedEpisodes, episode: usize) -> usize {
+fn network_of(episodes: &LoggedEpisodes, episode: usize) -> usize {
     match &episodes.sources {
         Some(sources) if networks(episodes) > 1 => sources.of(episode),
         _ => 0,

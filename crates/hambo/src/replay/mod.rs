@@ -7,6 +7,9 @@
 //!
 //!   a_t = a_t(logged) + π_b(s~_t) - π_b(s_t(logged))
 //!
+//! A choice between a few is the logged one with probability min(1, π_b(a | s~_t) / π_b(a | s_t)), and
+//! otherwise drawn so that all of them are as likely as π_b(s~_t) says.
+//!
 //! The replay chooses how much of the logs' errors worlds draw as noise, λ, and by which factor ρ their
 //! disagreement is too small: with D = (mean over unseeing worlds) - (earned), per episode,
 //!
@@ -15,12 +18,13 @@
 //! over S groups of episodes, where s_g is the standard deviation of the worlds' means over group g.
 
 mod behaviour;
+mod course;
 mod windows;
 
 use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
 
-use self::behaviour::{Behaviour, network_of};
+use self::course::Course;
 use self::windows::{MOST_WINDOWS, Window, windows};
 use crate::bound::Estimate;
 use crate::error::Result;
@@ -28,7 +32,7 @@ use crate::game::Game;
 use crate::hallucination::{Choice, Hallucination, Noise};
 use crate::logs::{BorrowedErrors, ErrorsOfOthers, LoggedActions, LoggedEpisodes};
 use crate::rng::{RowStreams, Seed};
-use crate::rollout::{self, Streams, Turn};
+use crate::rollout::{self, Limits, Streams, Turn};
 use crate::task;
 
 /// Factors on the noise that are tried, the usual one first.
@@ -161,7 +165,7 @@ impl Player<'_> {
 
     /// What every world makes of every window, `[members, windows]`, on average over so many times.
     fn play(&self, course: &Course<'_>, scale: f32, times: usize) -> Result<Array2<f64>> {
-        let (members, count) = (self.game.dynamics.members(), course.windows.len());
+        let (members, count) = (self.game.dynamics.members(), course.len());
         let own: Vec<usize> = (0..count * times).map(|index| course.number(index)).collect();
         let others = self.errors.map(|all| ErrorsOfOthers { all, own: &own });
         let noise = match &others {
@@ -175,9 +179,12 @@ impl Player<'_> {
             let radius = self.game.radius.clone();
             let mut world = Hallucination::new(self.game.dynamics, choice, radius, noise)?;
             let streams = &mut Streams::new(self.seed, "replay");
-            let (task, limits, starts) = (self.game.task, self.game.limits, course.starts(times));
+            // Logged episodes are the data.
+            let limits = Limits { floor: None, ..self.game.limits };
+            let (task, starts) = (self.game.task, course.starts(times));
             let mut counted: Vec<Option<f64>> = vec![None; count * times];
-            let act = |turn: &Turn<'_>| Ok(course.actions(turn));
+            let mut rng = self.seed.stream("replay: corrections");
+            let act = |turn: &Turn<'_>| Ok(course.actions(turn, count * times, &mut rng));
             let returns =
                 rollout::run_by(&mut world, task, limits, act, starts, streams, |step| {
                     for &index in step.episodes {
@@ -352,105 +359,4 @@ fn demanded(tried: Vec<Replayed>, best: usize, members: usize, covered: f64) -> 
 struct Group {
     name: String,
     episodes: Vec<usize>,
-}
-
-/// The logged actions, and how they are corrected.
-struct Course<'a> {
-    windows: &'a [Window],
-    episodes: &'a LoggedEpisodes,
-    behaviour: Behaviour,
-    /// What the networks would have done in the logged states.
-    expected: Array2<f32>,
-    /// The network of each window.
-    networks: Vec<usize>,
-    legal: Legal<'a>,
-}
-
-impl<'a> Course<'a> {
-    fn new(player: &Player<'a>, windows: &'a [Window]) -> Self {
-        let episodes = player.episodes;
-        let behaviour = Behaviour::learn(episodes, player.seed);
-        let of_rows: Vec<usize> = (0..episodes.len())
-            .flat_map(|episode| vec![network_of(episodes, episode); episodes.rows(episode).len()])
-            .collect();
-        Self {
-            windows,
-            episodes,
-            expected: behaviour.act(episodes.transitions.states.view(), &of_rows),
-            behaviour,
-            networks: windows.iter().map(|w| network_of(episodes, w.episode)).collect(),
-            legal: Legal::of(episodes, player.logged_actions),
-        }
-    }
-
-    /// The window that an episode of the replay is: all of them once, then all of them again.
-    fn window(&self, index: usize) -> &Window {
-        &self.windows[index % self.windows.len()]
-    }
-
-    /// The episode of the data that it is a piece of.
-    fn number(&self, index: usize) -> usize {
-        self.episodes.numbers[self.window(index).episode]
-    }
-
-    fn starts(&self, times: usize) -> Array2<f32> {
-        let count = self.windows.len() * times;
-        let rows: Vec<usize> = (0..count).map(|index| self.window(index).rows.start).collect();
-        self.episodes.transitions.states.select(Axis(0), &rows)
-    }
-
-    fn actions(&self, turn: &Turn<'_>) -> Array2<f32> {
-        let count = self.windows.len();
-        let networks: Vec<usize> =
-            turn.episodes.iter().map(|&index| self.networks[index % count]).collect();
-        let mut actions = self.behaviour.act(turn.states, &networks);
-        for (mut action, &index) in actions.rows_mut().into_iter().zip(turn.episodes) {
-            let rows = &self.window(index).rows;
-            // Beyond the logged end there is nothing to correct.
-            if let Some(row) = rows.clone().nth(turn.time) {
-                action += &self.episodes.transitions.actions.row(row);
-                action -= &self.expected.row(row);
-            }
-            self.legal.make(action);
-        }
-        actions
-    }
-}
-
-/// Actions that can be taken.
-enum Legal<'a> {
-    /// One column per choice, of which one is 1 and all others are 0.
-    OneHot,
-    /// Each column by itself.
-    Columns(&'a [LoggedActions]),
-}
-
-impl<'a> Legal<'a> {
-    fn of(episodes: &LoggedEpisodes, columns: &'a [LoggedActions]) -> Self {
-        let actions = &episodes.transitions.actions;
-        let is_flag = |&value: &f32| value == 0.0 || value == 1.0;
-        let chooses = actions.ncols() > 1
-            && actions.iter().all(is_flag)
-            && actions.sum_axis(Axis(1)).iter().all(|&sum| sum == 1.0);
-        if chooses { Self::OneHot } else { Self::Columns(columns) }
-    }
-
-    /// Moves an action to the nearest legal one.
-    fn make(&self, mut action: ndarray::ArrayViewMut1<'_, f32>) {
-        match self {
-            Self::OneHot => {
-                let better = |best: usize, next: usize| {
-                    if action[next] > action[best] { next } else { best }
-                };
-                let best = (1..action.len()).fold(0, better);
-                action.fill(0.0);
-                action[best] = 1.0;
-            }
-            Self::Columns(columns) => {
-                for (value, column) in action.iter_mut().zip(*columns) {
-                    *value = column.nearest(*value);
-                }
-            }
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Where states can be.
 
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Dataset;
@@ -78,6 +78,22 @@ impl StateBounds {
         Self { low: &self.low - &margin, high: &self.high + &margin, angles }
     }
 
+    /// With one column's limits moved outwards to these, where there are any.
+    pub(crate) fn extended(mut self, column: usize, [low, high]: [Option<f32>; 2]) -> Self {
+        self.low[column] = low.unwrap_or(self.low[column]).min(self.low[column]);
+        self.high[column] = high.unwrap_or(self.high[column]).max(self.high[column]);
+        self
+    }
+
+    /// Which of the states are beyond a limit.
+    pub fn beyond(&self, states: &Array2<f32>) -> Array1<bool> {
+        let is_beyond = |row: ArrayView1<'_, f32>| {
+            let limits = self.low.iter().zip(&self.high);
+            row.iter().zip(limits).any(|(value, (low, high))| value < low || value > high)
+        };
+        states.rows().into_iter().map(is_beyond).collect()
+    }
+
     /// Smallest and largest value of every column.
     pub fn columns(&self) -> Vec<[f32; 2]> {
         self.low.iter().zip(&self.high).map(|(&low, &high)| [low, high]).collect()
@@ -94,13 +110,9 @@ impl StateBounds {
     }
 
     /// Moves every state to the nearest one within the limits, and then onto the circles of its
-    /// angles. Returns how many were beyond a limit.
-    pub fn clamp(&self, states: &mut Array2<f32>) -> usize {
-        let mut moved = 0;
+    /// angles.
+    pub fn clamp(&self, states: &mut Array2<f32>) {
         for mut row in states.rows_mut() {
-            let limits = self.low.iter().zip(&self.high);
-            let beyond = |(value, (low, high)): (&f32, (&f32, &f32))| value < low || value > high;
-            moved += usize::from(row.iter().zip(limits).any(beyond));
             ndarray::Zip::from(&mut row)
                 .and(&self.low)
                 .and(&self.high)
@@ -116,7 +128,6 @@ impl StateBounds {
                 (row[cosine], row[sine]) = (x, y);
             }
         }
-        moved
     }
 }
 
@@ -130,6 +141,9 @@ pub enum StateLimits {
     Data {
         /// The share.
         widened: f32,
+        /// Columns whose limits reach further, because an episode ends a little beyond them.
+        #[serde(default)]
+        extended: Vec<String>,
     },
 }
 

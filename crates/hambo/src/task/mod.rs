@@ -45,6 +45,9 @@ pub struct Task {
     /// Smallest and largest reward of a step, if the reward is learned; `None` for the logged range,
     /// widened.
     pub reward_bounds: Option<[f32; 2]>,
+    /// The least that a step can earn, if that is known. Episodes that leave the data then stop, and earn
+    /// it in every step that is left; `None` to go on there.
+    pub floor: Option<f32>,
     /// What else must hold; each is bounded on its own.
     pub constraints: Vec<Constraint>,
 }
@@ -64,6 +67,7 @@ impl Task {
             discount: 1.0,
             state_bounds: None,
             reward_bounds: None,
+            floor: None,
             constraints: Vec::new(),
         }
     }
@@ -84,6 +88,10 @@ impl Task {
             let value = format!("{low} to {high}");
             return Err(Error::Setting { name: "reward_bounds", value, expected: "low <= high" });
         }
+        if let Some(floor) = self.floor.filter(|floor| !floor.is_finite()) {
+            let value = floor.to_string();
+            return Err(Error::Setting { name: "floor", value, expected: "a number" });
+        }
         for (index, Constraint { name, .. }) in self.constraints.iter().enumerate() {
             let is_taken = |other: &Constraint| other.name == *name;
             if name == "return" || self.constraints[..index].iter().any(is_taken) {
@@ -97,7 +105,8 @@ impl Task {
     /// The same task with the mean of a constraint in place of the return.
     pub(crate) fn of_constraint(&self, constraint: &Constraint) -> Self {
         let reward = Some(constraint.per_step(self.horizon));
-        Self { reward, discount: 1.0, ..self.clone() }
+        // The floor is one of rewards.
+        Self { reward, discount: 1.0, floor: None, ..self.clone() }
     }
 }
 
@@ -111,6 +120,7 @@ impl fmt::Debug for Task {
             .field("discount", &self.discount)
             .field("state_bounds", &self.state_bounds)
             .field("reward_bounds", &self.reward_bounds)
+            .field("floor", &self.floor)
             .field("constraints", &self.constraints)
             .finish()
     }

@@ -108,7 +108,7 @@ fn walk(model: &Model, beta: f32, seed: Seed, with_adversary: bool) -> Result<Wa
         radius,
         noise: Noise::None,
         task: &task,
-        limits: rollout::Limits { states: Some(&bounds), reward: None },
+        limits: rollout::Limits { states: Some(&bounds), ..Default::default() },
         policy: &POLICY,
     };
     let mut walk = Walk::default();

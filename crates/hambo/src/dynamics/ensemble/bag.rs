@@ -65,7 +65,7 @@ impl Bag {
     }
 
     /// How often each member sees each of the rows, `[members, rows]`.
-    pub(super) fn weights(&self, dataset: &Dataset, rows: &[usize]) -> Array2<f32> {
+    pub(crate) fn weights(&self, dataset: &Dataset, rows: &[usize]) -> Array2<f32> {
         let episodes: Vec<usize> = rows.iter().map(|&row| dataset.episode_of(row)).collect();
         self.weights.select(ndarray::Axis(1), &episodes)
     }

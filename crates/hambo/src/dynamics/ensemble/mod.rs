@@ -41,6 +41,9 @@ pub struct EnsembleSettings {
     /// them, with replacement. All rows are then fitted on, and each is judged by the members that
     /// did not see it.
     pub bootstrap: bool,
+    /// Whether states are names, such as fields of a board, and not numbers. Outcomes are then counted for
+    /// every pair of a state and an action instead of predicted. Needs `bootstrap`.
+    pub tables: bool,
     /// Size of the frozen random function that each member is added to, in standard deviations of
     /// the target; zero for none. Members agree where the data makes them, and nowhere else.
     pub random_functions: f64,
@@ -62,7 +65,8 @@ pub struct EnsembleSettings {
     pub evaluate_every: usize,
     /// Looks without improvement before fitting stops.
     pub patience: usize,
-    /// Share of the rows, in whole episodes, held out for stopping; in (0, 1).
+    /// Share of the rows that fitting is stopped by; in (0, 1). With `bootstrap`, random ones, each for the
+    /// members that have not seen it; otherwise whole episodes that are held out.
     pub held_out: f64,
     /// Learn the reward as one more output, for tasks that give none.
     pub learn_reward: bool,
@@ -75,6 +79,7 @@ impl Default for EnsembleSettings {
         Self {
             members: 10,
             bootstrap: true,
+            tables: false,
             random_functions: 0.3,
             hidden: vec![256; 4],
             prior_temperature: 1e-4,

@@ -1,0 +1,197 @@
+//! What happens where the data ends: limits that hide no rule, and a floor.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::calibrated;
+use hambo::dataset::Episode;
+use hambo::dynamics::{MemberPrediction, Members};
+use hambo::task::InitialStates;
+use hambo::{
+    BoxError, Dataset, Dynamics, Evaluation, EvaluationSettings, LoggedEpisodes, LoggedSample,
+    Model, Policy, Prediction, Result, Reward, RowStreams, Seed, Silent, StateBounds, StateLimits,
+    Task, Termination, Transitions, Unseen, Warning,
+};
+use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, array};
+
+/// The truth: `x' = x + a`, in all members.
+struct Walk;
+
+impl Dynamics for Walk {
+    fn state_dim(&self) -> usize {
+        1
+    }
+
+    fn action_dim(&self) -> usize {
+        1
+    }
+
+    fn predicts_reward(&self) -> bool {
+        false
+    }
+
+    fn members(&self) -> usize {
+        3
+    }
+
+    fn predict_member(
+        &self,
+        _member: usize,
+        states: ArrayView2<'_, f32>,
+        actions: ArrayView2<'_, f32>,
+    ) -> Result<MemberPrediction> {
+        let mean = &states + &actions;
+        Ok(MemberPrediction { std: Array2::zeros(mean.raw_dim()), mean })
+    }
+
+    fn predict(
+        &self,
+        states: ArrayView2<'_, f32>,
+        actions: ArrayView2<'_, f32>,
+    ) -> Result<Prediction> {
+        let mean = &states + &actions;
+        let shape = (3, states.nrows(), 1);
+        let means = mean.insert_axis(Axis(0)).broadcast(shape).unwrap().to_owned();
+        Ok(Prediction::of_members(Members { means, stds: Array3::zeros(shape) }))
+    }
+}
+
+/// A quarter to the right in every step, which leads out of the data.
+struct March;
+
+impl Policy for March {
+    fn act(
+        &self,
+        states: ArrayView2<'_, f32>,
+        _draws: &mut RowStreams,
+    ) -> std::result::Result<Array2<f32>, BoxError> {
+        Ok(Array2::from_elem(states.raw_dim(), 0.25))
+    }
+}
+
+/// One in every step, and beyond the wall a hundred less.
+struct Wall(f32);
+
+impl Wall {
+    fn is_hit(&self, transitions: &Transitions<'_>) -> Array1<bool> {
+        transitions.next_states.column(0).mapv(|x| x > self.0)
+    }
+}
+
+impl Reward for Wall {
+    fn reward(&self, transitions: &Transitions<'_>) -> std::result::Result<Array1<f32>, BoxError> {
+        Ok(self.is_hit(transitions).mapv(|hit| if hit { -99.0 } else { 1.0 }))
+    }
+}
+
+impl Termination for Wall {
+    fn terminated(
+        &self,
+        transitions: &Transitions<'_>,
+    ) -> std::result::Result<Array1<bool>, BoxError> {
+        Ok(self.is_hit(transitions))
+    }
+}
+
+/// Fitted on walks between -1 and 1, so that states are moved into -2 to 2 by default.
+fn model() -> Model {
+    let one = |index: usize| {
+        let action = if index.is_multiple_of(2) { 0.25 } else { -0.25 };
+        let states = Array2::from_shape_fn((4, 1), |(step, _)| action * step as f32);
+        Episode {
+            next_states: &states + action,
+            states,
+            actions: Array2::from_elem((4, 1), action),
+            rewards: Array1::ones(4),
+            terminated: false,
+            truncated: true,
+        }
+    };
+    let logs = Dataset::from_episodes((0..30).map(one).collect()).unwrap();
+    let (rng, unseen) = (&mut Seed(0).stream("sample"), Unseen::by_all(logs.all()));
+    Model {
+        logged: LoggedSample::of(&logs, &unseen, rng),
+        episodes: LoggedEpisodes::of(&logs, &unseen, rng),
+        data_range: StateBounds::of_data(&logs),
+        data: logs.identity(),
+        range_widening: 0.5,
+        ..calibrated(Walk)
+    }
+}
+
+fn task(wall: f32) -> Task {
+    let reward: Option<Arc<dyn Reward>> = Some(Arc::new(Wall(wall)));
+    let starts = InitialStates::Fixed(array![[0.0]]);
+    Task { termination: Some(Arc::new(Wall(wall))), ..Task::new(starts, reward, 30) }
+}
+
+fn evaluate(task: &Task) -> Evaluation {
+    let settings = EvaluationSettings { episodes: 50, ..Default::default() };
+    model().evaluate(&March, task, &settings, Seed(1), &Silent).unwrap()
+}
+
+fn extended(evaluation: &Evaluation) -> &[String] {
+    match &evaluation.state_limits {
+        StateLimits::Data { extended, .. } => extended,
+        StateLimits::Task => panic!("nobody declared limits"),
+    }
+}
+
+fn at_limits(evaluation: &Evaluation) -> Option<f64> {
+    evaluation.warnings.iter().find_map(|warning| match warning {
+        Warning::AtLimits { share, .. } => Some(*share),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_wall_beyond_the_data_is_hit() {
+    let found = evaluate(&task(2.4));
+    // Nine steps of 1, and the tenth leads to 2.5.
+    assert!((found.variants[0].estimate.mean + 90.0).abs() < 1e-6);
+    assert!(found.lower_bound.unwrap() <= -90.0);
+    assert_eq!(extended(&found), ["state_0"]);
+    assert_eq!(at_limits(&found), Some(1.0), "every episode leaves what is known");
+}
+
+#[test]
+fn a_wall_that_limits_hide_is_not_certified() {
+    // Further out than limits reach.
+    let found = evaluate(&task(100.0));
+    assert_eq!(found.lower_bound, Some(30.0));
+    assert!(extended(&found).is_empty());
+    let said = found.warnings.iter().find(|w| matches!(w, Warning::AtLimits { .. })).unwrap();
+    assert!(said.disqualifies());
+}
+
+#[test]
+fn a_wall_inside_the_data_moves_no_limit() {
+    let found = evaluate(&task(0.9));
+    assert!(extended(&found).is_empty());
+    assert_eq!(at_limits(&found), None);
+    // Three steps of 1, and the fourth leads to 1.
+    assert!((found.variants[0].estimate.mean + 96.0).abs() < 1e-6);
+}
+
+#[test]
+fn off_the_data_every_step_earns_the_floor() {
+    let found = evaluate(&Task { floor: Some(-5.0), ..task(100.0) });
+    // Beyond 2 from the ninth step on, which is one in twenty; from the tenth on 21 steps of -5.
+    assert!((found.variants[0].estimate.mean - (9.0 - 105.0)).abs() < 1e-6);
+    assert_eq!((found.variants[0].floored, found.variants[0].ended), (1.0, 0.0));
+    assert_eq!(at_limits(&found), None, "what happens there is known to be no worse");
+    let inside = evaluate(&Task { floor: Some(-5.0), ..task(0.9) });
+    assert_eq!(inside.variants[0].floored, 0.0);
+    let discounted = evaluate(&Task { floor: Some(-5.0), discount: 0.5, ..task(100.0) });
+    // 2 (1 - 2^-9) for nine steps, and -5 times 2^-9 (2 - 2^-20) for the rest.
+    let expected = 2.0 * (1.0 - 2.0_f64.powi(-9)) - 10.0 * 2.0_f64.powi(-9);
+    assert!((discounted.variants[0].estimate.mean - expected).abs() < 1e-5);
+}
+
+#[test]
+fn a_floor_is_a_number() {
+    let task = Task { floor: Some(f32::NAN), ..task(2.4) };
+    assert!(task.validate().unwrap_err().to_string().contains("floor"));
+}
