@@ -4,7 +4,7 @@
 
 One policy per environment says nothing about how often a bound is wrong. Goes on from `results/units.csv`, and keeps
 its models in OUT. Everything is as by default, except what `environments.py` sets for the benchmark (prior
-temperature, gradient steps) and 2,000 episodes per world; the logs name the checkpoint that acted.
+temperature, gradient steps) and 1,000 episodes per world; the logs name the checkpoint that acted.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import json
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean, median, stdev
@@ -27,6 +28,7 @@ from tidy import Row, read_rows, write_rows
 
 import hambo
 
+EFFORT = replace(FULL, episodes=1_000)
 COLUMNS = [
     *("environment", "rows", "horizon", "policy", "seed", "truth", "truth_error", "bound", "verdict", "reasons"),
     *("warnings", "members", "second_opinion", "outside_data", "at_limits", "noise", "factor", "offset", "unresolved"),
@@ -48,12 +50,15 @@ def judge_all(name: str, rows: int, seed: int, policies: list[Checkpoint], model
     environment = ENVIRONMENTS[name]
     setting = Setting(name, "mixed", rows, environment.unit_horizon, seed)
     begun = time.monotonic()
-    model, starts = fitted_model(setting, FULL, models, method=hambo.Ensemble, source="source"), initial_states(setting)
+    model, starts = (
+        fitted_model(setting, EFFORT, models, method=hambo.Ensemble, source="source"),
+        initial_states(setting),
+    )
     fitted = time.monotonic() - begun
     found = []
     for policy in policies:
         begun = time.monotonic()
-        evaluation = judged(model, setting, policy, starts, FULL, [])
+        evaluation = judged(model, setting, policy, starts, EFFORT, [])
         truth, error = recorded()[environment.name, policy, setting.horizon]
         unit = {"environment": name, "rows": rows, "horizon": setting.horizon, "policy": policy, "seed": seed}
         unit |= {"truth": truth, "truth_error": error, "fit_seconds": round(fitted, 1)}

@@ -68,15 +68,11 @@ impl Attack<'_> {
             timings.insert(format!("{}: {variant}", self.objective), finding.seconds);
             findings.push(finding);
         }
-        // Beside a limit over worlds all others are stress tests, and no part of the bound.
         let has_worlds = findings.iter().any(|finding| finding.result.variant == Variant::Worlds);
-        let bounding =
-            |finding: &&Finding| !has_worlds || finding.result.variant == Variant::Worlds;
-        let mut warnings: Vec<Warning> = findings
-            .iter()
-            .filter(bounding)
-            .flat_map(|finding| self.warnings_of(&finding.result))
-            .collect();
+        let variants: Vec<VariantResult> =
+            findings.iter().map(|finding| finding.result.clone()).collect();
+        let mut warnings: Vec<Warning> =
+            concerning(&variants).flat_map(|result| self.warnings_of(result)).collect();
         if !has_worlds {
             warnings.extend(self.under_trained(&findings));
         }
@@ -86,8 +82,6 @@ impl Attack<'_> {
                 warnings.push(Warning::FewStarts { observed });
             }
         }
-        let variants: Vec<VariantResult> =
-            findings.into_iter().map(|finding| finding.result).collect();
         let start = Instant::now();
         let opinion = self.second_opinion()?;
         let seconds = start.elapsed().as_secs_f64();
@@ -132,11 +126,7 @@ impl Attack<'_> {
                 std_error: estimate.std_error,
             });
         }
-        let has_worlds = variants.iter().any(|result| result.variant == Variant::Worlds);
-        let bounding = variants.iter().filter(|result| match has_worlds {
-            true => result.variant == Variant::Worlds,
-            false => result.variant.is_conservative(),
-        });
+        let bounding = concerning(variants).filter(|result| result.variant.is_conservative());
         let hallucinated = bounding.map(|result| result.ended).fold(opinion.ended, f64::max);
         let data = &self.model.data;
         let logged = data.terminated_episodes as f64 / data.episodes.max(1) as f64;
@@ -391,6 +381,12 @@ impl Attack<'_> {
         }
         warnings
     }
+}
+
+/// Those that the bound depends on: beside a limit over worlds all others are stress tests.
+fn concerning(variants: &[VariantResult]) -> impl Iterator<Item = &VariantResult> {
+    let has_worlds = variants.iter().any(|result| result.variant == Variant::Worlds);
+    variants.iter().filter(move |result| !has_worlds || result.variant == Variant::Worlds)
 }
 
 /// How many of the lowest members may be skipped.

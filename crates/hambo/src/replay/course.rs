@@ -3,11 +3,10 @@
 use ndarray::{Array2, ArrayView1, ArrayViewMut1, Axis};
 use rand::RngExt;
 
-use super::Player;
 use super::behaviour::Behaviour;
 use super::windows::Window;
 use crate::logs::{LoggedActions, LoggedEpisodes};
-use crate::rng::Stream;
+use crate::rng::{Seed, Stream};
 use crate::rollout::Turn;
 
 /// Smallest probability that a logged choice can have had.
@@ -24,16 +23,20 @@ pub(super) struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    pub(super) fn new(player: &Player<'a>, windows: &'a [Window]) -> Self {
-        let episodes = player.episodes;
-        let behaviour = Behaviour::learn(episodes, player.seed);
+    pub(super) fn new(
+        windows: &'a [Window],
+        episodes: &'a LoggedEpisodes,
+        actions: &'a [LoggedActions],
+        seed: Seed,
+    ) -> Self {
+        let behaviour = Behaviour::learn(episodes, seed);
         let rows: Vec<usize> = (0..episodes.transitions.rewards.len()).collect();
         Self {
             windows,
             episodes,
             expected: behaviour.act(episodes.transitions.states.view(), &rows),
             behaviour,
-            legal: Legal::of(episodes, player.logged_actions),
+            legal: Legal::of(episodes, actions),
         }
     }
 

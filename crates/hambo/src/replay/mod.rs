@@ -134,7 +134,7 @@ impl Player<'_> {
         }
         let rng = &mut self.seed.stream("pieces of episodes");
         let windows = windows(self.episodes, self.game.task, rng)?;
-        let course = Course::new(self, &windows);
+        let course = Course::new(&windows, self.episodes, self.logged_actions, self.seed);
         let groups = self.groups()?;
         let noises: &[f32] = match (self.game.noise, self.errors) {
             (Noise::None, _) => &[0.0],
