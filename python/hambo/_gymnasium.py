@@ -23,7 +23,7 @@ def collect(
     Parameters
     ----------
     env
-        An environment with one box of observations, or the id by which Gymnasium makes it.
+        An environment with one box of observations, or with discrete ones, or the id by which Gymnasium makes it.
     policy
         As for `evaluate`, without ONNX files; random actions if there is none.
     steps
@@ -45,6 +45,7 @@ def collect(
         import gymnasium
 
         env = gymnasium.make(env)
+    _check_observations(env.observation_space)
     choices = getattr(env.action_space, "n", None)
     act: Callable[[Array], Array] | None = None
     if policy is not None:
@@ -83,3 +84,15 @@ def collect(
         truncated=np.array(truncated[:-1] + [truncated[-1] or not terminated[-1]]),
         discrete_actions=None if choices is None else int(choices),
     )
+
+
+def _check_observations(space: Any) -> None:
+    """Whether observations are numbers, or names that can be told apart by a number."""
+    kind = type(space).__name__
+    if hasattr(space, "spaces"):
+        raise SettingError(
+            f"observations are a {kind} of several spaces; make one box of them first, for instance with "
+            "gymnasium.wrappers.FlattenObservation"
+        )
+    if kind == "Discrete":
+        _log.warning("observations are names, not numbers: fit with hambo.Ensemble(tables=True)")

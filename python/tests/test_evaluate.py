@@ -42,6 +42,66 @@ def test_the_papers_variants_can_be_asked_for(model: hambo.Model) -> None:
     assert found.settings["adversary"]["max_rounds"] == 2
 
 
+def test_a_preset_is_the_papers_method(data: hambo.Dataset) -> None:
+    ensemble = hambo.Ensemble.paper(hidden=[16], max_steps=60, evaluate_every=20)
+    assert (ensemble.members, ensemble.bootstrap, ensemble.tables, ensemble.random_functions) == (5, False, False, 0.0)
+    model = hambo.fit(data, ensemble, seed=0)
+    found = hambo.evaluate(model, still, horizon=5, episodes=60, adversary=ADVERSARY, preset="paper")
+    assert list(found.variants) == ["CA", "DA1", "DAinf", "DS"] and found.settings["narrow_box"]
+    asked = {warning.setting for warning in found.warnings if warning.code == "weaker_setting"}
+    assert asked == {"evaluation.accept_weaker"}
+    with pytest.raises(hambo.errors.SettingError, match="the only one is 'paper'"):
+        hambo.evaluate(model, still, horizon=5, preset="papre")  # type: ignore[arg-type]
+
+
+def test_off_the_data_every_step_earns_the_floor(model: hambo.Model) -> None:
+    def rush(states: Array) -> Array:
+        return np.full((len(states), 1), 50.0, dtype=np.float32)
+
+    options: dict[str, Any] = {"horizon": 40, "episodes": 60, "reward": "0*state_0"}
+    off = hambo.evaluate(model, rush, **options)
+    assert "foreign_actions" in {warning.code for warning in off.warnings}
+    found = hambo.evaluate(model, rush, floor=-2.0, **options)
+    assert found.variants["worlds"].floored == 1.0
+    # Two of forty steps may be off the data; the other 38 earn the floor.
+    assert found.variants["worlds"].estimate.mean == pytest.approx(-76.0)
+    assert "foreign_actions" not in {warning.code for warning in found.warnings}
+
+
+def test_states_that_are_names_are_counted() -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+    data = hambo.collect(gymnasium.make("FrozenLake-v1"), steps=3_000)
+    model = hambo.fit(data, hambo.Ensemble(tables=True))
+    assert model.fit_report["model"] == "table"
+    drawn = model.draw(np.zeros((200, 1)), np.eye(4)[np.full(200, 2)], seed=1)
+    # To the right of the first field, slippery: right, down, or against the wall.
+    assert set(drawn[:, 0]) == {0.0, 1.0, 4.0} and set(drawn[:, 1]) == {0.0}
+
+    def right(states: Array) -> Array:
+        return np.tile(np.eye(4, dtype=np.float32)[2], (len(states), 1))
+
+    final = [5, 7, 11, 12, 15]
+    found = hambo.evaluate(
+        model, right, horizon=20, episodes=200, termination=lambda s, a, after: np.isin(after[:, 0], final)
+    )
+    assert found.deciding == "worlds" and found.second_opinion is None
+    with pytest.raises(hambo.errors.SettingError, match="tables = false"):
+        hambo.evaluate(model, right, horizon=20, variants=["CA"])
+    with pytest.raises(hambo.errors.SettingError, match="at most 1,000 different values"):
+        hambo.fit(simulate("pendulum", SwingUp.weak(), episodes=10, horizon=200), hambo.Ensemble(tables=True))
+
+
+def test_observations_that_are_several_spaces_are_refused() -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+
+    class Two(gymnasium.Env):  # type: ignore[misc,name-defined]
+        observation_space = gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(2)] * 2)
+        action_space = gymnasium.spaces.Discrete(2)
+
+    with pytest.raises(hambo.errors.SettingError, match="a Tuple of several spaces"):
+        hambo.collect(Two(), steps=10)
+
+
 def test_a_policy_is_called_once_per_step(model: hambo.Model) -> None:
     shapes = []
 

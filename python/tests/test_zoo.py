@@ -36,6 +36,15 @@ def test_chance_is_judged_as_in_tables() -> None:
     assert chance_of(24, 24) == pytest.approx(0.05**24)
 
 
+def test_a_wall_that_no_log_shows_is_not_certified(unit: Any) -> None:
+    settings = unit.read_settings()
+    settings["methods"] = {"default": {}}
+    [row] = unit.run_unit("cartpole", 0, ["reckless"], settings)
+    # The logs stay within 1.3 of the middle; the wall is at 2.4, and the policy drives into it.
+    assert row["truth"] < -300 and row["verdict"] != "certified"
+    assert "at_limits" in row["reasons"].split()
+
+
 def test_wrong_certificates_are_no_more_frequent_than_promised(unit: Any) -> None:
     settings = unit.read_settings()
     settings["methods"] = {"default": {}}
