@@ -67,6 +67,8 @@ class ReplayedGroup:
     name: str
     """Their source, or how close they are to the policy."""
     episodes: int
+    is_later: bool
+    """Whether these are pieces of them that do not start where they did."""
     earned: float
     """What they earned on average, in pieces of at most the horizon."""
     bias: float

@@ -83,7 +83,7 @@ impl Attack<'_> {
             }
         }
         let start = Instant::now();
-        let opinion = self.second_opinion()?;
+        let opinion = self.second_opinion(&variants)?;
         let seconds = start.elapsed().as_secs_f64();
         timings.insert(format!("{}: second opinion", self.objective), seconds);
         warnings.extend(opinion.iter().flat_map(|opinion| self.against(opinion, &variants)));
@@ -104,11 +104,13 @@ impl Attack<'_> {
             .then_some(Warning::UnderTrained { objective, difference, std_error })
     }
 
-    /// The return with the model's errors on logged transitions.
-    fn second_opinion(&self) -> Result<Option<Opinion>> {
+    /// The return with the model's errors on logged transitions, as large as replayed episodes say.
+    fn second_opinion(&self, variants: &[VariantResult]) -> Result<Option<Opinion>> {
+        let limit = variants.iter().find_map(|result| result.worlds.as_ref());
+        let scale = limit.and_then(|limit| limit.replay.as_ref()).map_or(1.0, |found| found.noise);
         let streams = &mut Streams::new(self.seed, &format!("{}: second opinion", self.objective));
         let on_step = |step: &Step<'_>| self.report("second opinion", step);
-        self.errors.map(|errors| errors.play(&self.game, streams, on_step)).transpose()
+        self.errors.map(|errors| errors.play(&self.game, scale, streams, on_step)).transpose()
     }
 
     /// What the logs say against the bound.

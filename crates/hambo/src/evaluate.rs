@@ -57,8 +57,7 @@ impl Model {
                 floor: task.floor.map(|least| Floor {
                     least,
                     patience: (settings.thresholds.outside_data * task.horizon as f64) as usize,
-                    logged: &self.logged,
-                    usual_std: &self.calibration.usual_epistemic_std,
+                    support: self,
                 }),
             },
             policy,

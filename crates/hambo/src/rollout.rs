@@ -5,7 +5,6 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 use crate::dataset::{Dataset, Episode, Transitions};
 use crate::error::Result;
-use crate::logs::LoggedSample;
 use crate::rng::{RowStreams, Seed, Stream};
 use crate::task::{self, Policy, Simulator, StateBounds, Task};
 
@@ -132,34 +131,39 @@ pub struct Limits<'a> {
     pub floor: Option<Floor<'a>>,
 }
 
-/// What is assumed where the logs say nothing: the least that a step can earn.
+/// Knows where the data is.
+pub trait Support: std::fmt::Debug + Sync {
+    /// Whether the data tells what follows this action, about which a model is so certain.
+    fn holds(
+        &self,
+        action: ArrayView1<'_, f32>,
+        epistemic_std: Option<ArrayView1<'_, f32>>,
+    ) -> bool;
+}
+
+/// What is assumed where the data says nothing: the least that a step can earn.
 #[derive(Debug, Clone, Copy)]
 pub struct Floor<'a> {
     /// The least.
     pub least: f32,
     /// Steps off the data after which an episode has left it.
     pub patience: usize,
-    /// What was done in the data.
-    pub logged: &'a LoggedSample,
-    /// The epistemic std of each output that is usual on the data, at the most.
-    pub usual_std: &'a Array1<f32>,
+    /// Where the data is.
+    pub support: &'a dyn Support,
 }
 
 impl Floor<'_> {
-    /// Which rows are in a step that no data tells about: an action like none of the logged ones, a model
-    /// less certain than it is on the data, or a next state beyond its limits.
+    /// Which rows are in a step that no data tells about, a next state beyond its limits included.
     fn off_the_data(
         &self,
         actions: ArrayView2<'_, f32>,
         beyond: &Array1<bool>,
         epistemic_std: Option<&Array2<f32>>,
     ) -> Array1<bool> {
-        let is_unsure = |row: usize| {
-            let stds = epistemic_std.map(|stds| stds.row(row));
-            stds.is_some_and(|stds| stds.iter().zip(self.usual_std).any(|(std, usual)| std > usual))
+        let is_off = |row: usize| {
+            let std = epistemic_std.map(|stds| stds.row(row));
+            beyond[row] || !self.support.holds(actions.row(row), std)
         };
-        let is_off =
-            |row: usize| beyond[row] || is_unsure(row) || self.logged.is_foreign(actions.row(row));
         (0..beyond.len()).map(is_off).collect()
     }
 

@@ -57,10 +57,11 @@ impl BorrowedErrors {
         Ok(Some(Self { errors, episodes: logged.episodes.clone(), tree }))
     }
 
-    /// Plays the game with borrowed errors in place of the model's noise.
+    /// Plays the game with borrowed errors, of which this is the scale, in place of the model's noise.
     pub(crate) fn play(
         &self,
         game: &Game<'_>,
+        scale: f32,
         streams: &mut Streams,
         mut on_step: impl FnMut(&Step<'_>) -> Result<()>,
     ) -> Result<Opinion> {
@@ -70,7 +71,7 @@ impl BorrowedErrors {
             ended += step.terminated.iter().filter(|&&ended| ended).count();
             on_step(step)
         };
-        let noise = Noise::Borrowed { errors: self, scale: 1.0 };
+        let noise = Noise::Borrowed { errors: self, scale };
         let game = Game { noise, ..*game };
         let played = game.play_from(starts, Choice::Distribution, streams, watch)?;
         Ok(Opinion { played, ended: ended as f64 / EPISODES as f64 })

@@ -15,7 +15,7 @@
 //!
 //!   U_g = mean_g D + t_{1-δ/S} se_g      ρ = max_g U_g / (√(1 + 1/K) s_g)
 //!
-//! over S groups of episodes, where s_g is the standard deviation of the worlds' means over group g.
+//! over S groups of episodes, first and later pieces apart, where s_g is the standard deviation of the worlds' means over group g.
 
 mod behaviour;
 mod course;
@@ -89,6 +89,9 @@ pub struct ReplayedGroup {
     pub name: String,
     /// How many.
     pub episodes: usize,
+    /// Whether these are pieces of them that do not start where they did.
+    #[serde(default)]
+    pub is_later: bool,
     /// What they earned on average, in pieces of at most the horizon.
     pub earned: f64,
     /// By how much worlds that have not seen them overestimate that.
@@ -112,7 +115,7 @@ impl Replay {
 
     /// Episodes that it rests on.
     pub fn episodes(&self) -> usize {
-        self.groups().iter().map(|group| group.episodes).sum()
+        self.groups().iter().filter(|group| !group.is_later).map(|group| group.episodes).sum()
     }
 }
 
@@ -135,7 +138,7 @@ impl Player<'_> {
         let rng = &mut self.seed.stream("pieces of episodes");
         let windows = windows(self.episodes, self.game.task, rng)?;
         let course = Course::new(&windows, self.episodes, self.logged_actions, self.seed);
-        let groups = self.groups()?;
+        let groups = first_and_later(self.groups()?, &windows);
         let noises: &[f32] = match (self.game.noise, self.errors) {
             (Noise::None, _) => &[0.0],
             (_, None) => &[1.0],
@@ -213,11 +216,9 @@ impl Player<'_> {
         let (mut earned, mut differences) = (Vec::new(), Vec::new());
         let mut of_worlds = vec![0.0; members];
         for &episode in &group.episodes {
-            let first = windows.partition_point(|window| window.episode < episode);
-            let last = windows.partition_point(|window| window.episode <= episode);
-            let mine = first..last;
+            let mine = group.pieces(windows, episode);
             let mean = |value: &dyn Fn(usize) -> f64| {
-                mine.clone().map(value).sum::<f64>() / mine.len() as f64
+                mine.iter().map(|&window| value(window)).sum::<f64>() / mine.len() as f64
             };
             let unseen = self.episodes.unseen_by(episode, members);
             let by_worlds: Vec<f64> =
@@ -246,6 +247,7 @@ impl Player<'_> {
         ReplayedGroup {
             name: group.name.clone(),
             episodes: group.episodes.len(),
+            is_later: group.is_later,
             earned: earned.iter().sum::<f64>() / count,
             bias: difference.mean,
             std_error: difference.std_error,
@@ -297,7 +299,8 @@ impl Player<'_> {
             }
         }
         groups.retain(|(_, episodes)| !episodes.is_empty());
-        Ok(groups.into_iter().map(|(name, episodes)| Group { name, episodes }).collect())
+        let is_later = false;
+        Ok(groups.into_iter().map(|(name, episodes)| Group { name, episodes, is_later }).collect())
     }
 
     /// How far the policy's actions are from the logged ones, per episode, in standard deviations of the
@@ -347,16 +350,45 @@ fn demanded(tried: Vec<Replayed>, best: usize, members: usize, covered: f64) -> 
             offset = f64::max(offset, group.largest_bias);
         }
     }
-    let groups = &tried[best].groups;
+    let groups: Vec<_> = tried[best].groups.iter().filter(|group| !group.is_later).collect();
     let episodes: usize = groups.iter().map(|group| group.episodes).sum();
-    let variance = |g: &ReplayedGroup| (g.episodes as f64 / episodes as f64 * g.std_error).powi(2);
+    let variance = |g: &&ReplayedGroup| (g.episodes as f64 / episodes as f64 * g.std_error).powi(2);
     // Biases of shorter pieces add up over the horizon.
     let (worst, offset) = (worst.0.to_owned(), offset / covered);
     let unresolved = groups.iter().map(variance).sum::<f64>().sqrt() / covered;
     Replay { noise: tried[best].noise, factor, offset, unresolved, covered, worst, tried }
 }
 
+/// Episodes that have something in common, and which pieces of them are looked at.
 struct Group {
     name: String,
     episodes: Vec<usize>,
+    /// Those that do not start where their episode did.
+    is_later: bool,
+}
+
+impl Group {
+    /// The numbers of an episode's pieces; windows are in the order of the episodes.
+    fn pieces(&self, windows: &[Window], episode: usize) -> Vec<usize> {
+        let first = windows.partition_point(|window| window.episode < episode);
+        let last = windows.partition_point(|window| window.episode <= episode);
+        (first..last).filter(|&index| windows[index].is_first != self.is_later).collect()
+    }
+}
+
+/// Policies are evaluated from the start of an episode, and what is true there need not be later: where
+/// episodes are longer than the horizon, their later pieces are groups of their own.
+fn first_and_later(groups: Vec<Group>, windows: &[Window]) -> Vec<Group> {
+    let mut all = Vec::new();
+    for group in groups {
+        let later =
+            Group { name: format!("{}, later", group.name), episodes: Vec::new(), is_later: true };
+        let has_later = |episode: &usize| !later.pieces(windows, *episode).is_empty();
+        let episodes: Vec<usize> = group.episodes.iter().copied().filter(has_later).collect();
+        all.push(group);
+        if episodes.len() >= LEAST_IN_GROUP {
+            all.push(Group { episodes, ..later });
+        }
+    }
+    all
 }

@@ -16,6 +16,8 @@ pub(super) const MOST_WINDOWS: usize = 500;
 /// A piece of a logged episode.
 pub(super) struct Window {
     pub(super) episode: usize,
+    /// Whether it starts where the episode did.
+    pub(super) is_first: bool,
     /// Its rows among those of all episodes.
     pub(super) rows: Range<usize>,
     /// Steps that count: all of the horizon if the episode terminated in them, for it then has no more
@@ -35,10 +37,11 @@ pub(super) fn windows(
     let mut found = Vec::new();
     for episode in 0..episodes.len() {
         let mut pieces = pieces(episodes.rows(episode), task.horizon, episodes.terminated[episode]);
-        // Some of many.
-        let kept = most.min(pieces.len());
-        let (some, _) = pieces.partial_shuffle(rng, kept);
-        for rows in some.iter().cloned() {
+        // The first, and some of many others.
+        let (first, later) = pieces.split_at_mut(1);
+        let kept = (most - 1).min(later.len());
+        let (some, _) = later.partial_shuffle(rng, kept);
+        for rows in first.iter().chain(some.iter()).cloned() {
             found.push(Window::new(episodes, task, episode, rows)?);
         }
     }
@@ -90,7 +93,8 @@ impl Window {
                 Some(earned)
             });
         let steps = if end.is_some() { task.horizon } else { rows.len() };
-        Ok(Self { episode, earned: weighted.sum(), rows, steps })
+        let is_first = rows.start == episodes.rows(episode).start;
+        Ok(Self { episode, is_first, earned: weighted.sum(), rows, steps })
     }
 }
 
