@@ -33,8 +33,8 @@ class Prediction(NamedTuple):
     """What no data would remove."""
 
 
-def _blocks(states: npt.ArrayLike, actions: npt.ArrayLike) -> list[Array]:
-    rows = [np.require(block, np.float32, ["C", "A"]) for block in (states, actions)]
+def _blocks(states: npt.ArrayLike, actions: npt.ArrayLike) -> tuple[Array, Array]:
+    rows = (np.require(states, np.float32, ["C", "A"]), np.require(actions, np.float32, ["C", "A"]))
     for name, block in zip(("states", "actions"), rows, strict=True):
         if block.ndim != 2:
             raise SettingError(f"`{name}` has shape {block.shape}; give [batch, width]")
