@@ -132,7 +132,8 @@ def evaluate(setting: Setting, effort: Effort, models: Path, variants: list[str]
     begun = time.monotonic()
     model = fitted_model(setting, effort, models)
     fitted = time.monotonic()
-    result = judged(model, setting, environment.evaluated, initial_states(setting), effort, variants)
+    starts = initial_states(setting)
+    result = judged(model, setting, environment.evaluated, starts, effort, variants, preset="paper")
     mean, error = recorded()[environment.name, environment.evaluated, setting.horizon]
     return {
         "setting": {**vars(setting)},

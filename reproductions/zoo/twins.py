@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from statistics import fmean, stdev
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+sys.path.insert(0, str(Path(__file__).parent.parent))
 os.environ.setdefault("RAYON_NUM_THREADS", "1")
 
 import numpy as np
