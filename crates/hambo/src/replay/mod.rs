@@ -392,3 +392,45 @@ fn first_and_later(groups: Vec<Group>, windows: &[Window]) -> Vec<Group> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pieces of ten steps, as many per episode as given.
+    fn windows(pieces: &[usize]) -> Vec<Window> {
+        let of_episode = |(episode, &count): (usize, &usize)| {
+            (0..count).map(move |piece| Window {
+                episode,
+                is_first: piece == 0,
+                rows: 0..10,
+                steps: 10,
+                earned: 0.0,
+            })
+        };
+        pieces.iter().enumerate().flat_map(of_episode).collect()
+    }
+
+    fn split(pieces: &[usize]) -> Vec<(String, Vec<usize>, Vec<usize>)> {
+        let windows = windows(pieces);
+        let all =
+            Group { name: "all".into(), episodes: (0..pieces.len()).collect(), is_later: false };
+        let groups = first_and_later(vec![all], &windows);
+        let last = pieces.len() - 1;
+        let shown = |group: Group| (group.pieces(&windows, last), group);
+        let plain = |(mine, group): (Vec<usize>, Group)| (group.name, group.episodes, mine);
+        groups.into_iter().map(shown).map(plain).collect()
+    }
+
+    #[test]
+    fn later_pieces_are_a_group_of_their_own() {
+        let found = split(&[3, 1, 3, 3, 3, 3]);
+        assert_eq!(found[0], ("all".into(), vec![0, 1, 2, 3, 4, 5], vec![13]));
+        assert_eq!(found[1], ("all, later".into(), vec![0, 2, 3, 4, 5], vec![14, 15]));
+    }
+
+    #[test]
+    fn few_episodes_with_later_pieces_are_none() {
+        assert_eq!(split(&[1, 1, 2, 1, 1, 1]).len(), 1);
+    }
+}
