@@ -9,6 +9,8 @@
 //! | TS1 | a random member's Gaussian in every step |
 //! | TSinf | a random member's Gaussian for the whole episode |
 //!
+//! Where outcomes were counted (`Counted`), members draw them from their counts, and CA and DS cannot play.
+//!
 //! The first three are HAMBO's; the last three are neutral and bound nothing. Where members decide,
 //! each evaluates only the rows that are its own.
 //!
