@@ -13,15 +13,14 @@
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import errors, tasks
+    from ._backtest import backtest
     from ._dataset import Dataset, Episode
     from ._evaluate import evaluate, rank
     from ._evaluation import (
         ConstraintResult,
-        Estimate,
         Evaluation,
+        Improvement,
         Ranking,
-        Replay,
-        ReplayedGroup,
         Trajectory,
         VariantResult,
         Warning,
@@ -31,13 +30,17 @@ if TYPE_CHECKING:
     from ._model import EnsembleModel, GaussianProcessModel, Model, Prediction, fit, load
     from ._native import __version__
     from ._progress import Progress
+    from ._replay import Backtest, Claim, Demand, Estimate, Replay, ReplayedGroup
     from ._settings import Adversary, Ensemble, Fixed, GaussianProcess, Kernel, StateBounds, Thresholds
     from .errors import HamboError
 
 __all__ = [
     "Adversary",
+    "Backtest",
+    "Claim",
     "ConstraintResult",
     "Dataset",
+    "Demand",
     "Ensemble",
     "EnsembleModel",
     "Episode",
@@ -47,6 +50,7 @@ __all__ = [
     "GaussianProcess",
     "GaussianProcessModel",
     "HamboError",
+    "Improvement",
     "Kernel",
     "Model",
     "Prediction",
@@ -61,6 +65,7 @@ __all__ = [
     "WorldsLimit",
     "Warning",
     "__version__",
+    "backtest",
     "collect",
     "errors",
     "evaluate",
@@ -71,15 +76,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "_backtest": ("backtest",),
     "_dataset": ("Dataset", "Episode"),
     "_evaluate": ("evaluate", "rank"),
     "_evaluation": (
         "ConstraintResult",
-        "Estimate",
         "Evaluation",
+        "Improvement",
         "Ranking",
-        "Replay",
-        "ReplayedGroup",
         "Trajectory",
         "VariantResult",
         "WorldsLimit",
@@ -89,6 +93,7 @@ _HOMES = {
     "_model": ("EnsembleModel", "GaussianProcessModel", "Model", "Prediction", "fit", "load"),
     "_native": ("__version__",),
     "_progress": ("Progress",),
+    "_replay": ("Backtest", "Claim", "Demand", "Estimate", "Replay", "ReplayedGroup"),
     "_settings": ("Adversary", "Ensemble", "Fixed", "GaussianProcess", "Kernel", "StateBounds", "Thresholds"),
     "errors": ("HamboError",),
 }

@@ -377,6 +377,13 @@ class Dataset:
         names = self._inner.names
         return None if names is None else names[1]
 
+    def without(self, other: Dataset) -> Dataset:
+        """The episodes that are not in `other`, told apart by their values: a copy.
+
+        A policy that was trained on some of the logs is best judged by a model of the others.
+        """
+        return Dataset._of(self._inner.without(other._inner))
+
     @property
     def notes(self) -> list[str]:
         """What the reader had to decide, what is odd about the data, and what may be done about it."""

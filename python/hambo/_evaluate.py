@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
+from ._dataset import Dataset
 from ._evaluation import Evaluation, Ranking
 from ._functions import Policy, TransitionFunction, policy_function, start_function, transition_function
 from ._model import Model
@@ -42,6 +45,9 @@ def evaluate(
     state_bounds: StateBounds | TaskName | None = None,
     reward_bounds: tuple[float, float] | None = None,
     floor: float | None = None,
+    against: Literal["logged"] | Policy | None = None,
+    margin: float = 0.0,
+    trained_on: Dataset | None = None,
     preset: Literal["paper"] | None = None,
     variants: Sequence[str] = (),
     stress: bool = False,
@@ -97,6 +103,14 @@ def evaluate(
     floor
         The least that a step can earn, if that is known. Episodes that leave the data then stop, and earn it in every
         step that is left, and no verdict abstains because of them.
+    against
+        What the policy must be better than: ``"logged"`` for whoever acted in the logs, or another policy. The result
+        then has a lower bound on the improvement, which is tighter than two separate bounds.
+    margin
+        How much more it must earn than that.
+    trained_on
+        The data that the policy was trained on. A warning says how many of its episodes the model was fitted on, too;
+        better is a model of others, ``hambo.fit(data.without(training_data))``.
     preset
         ``"paper"`` for the paper's bound: CA, DA1 and DAinf decide, DS is beside them, and `narrow_box` is set. Give it
         a model that was fitted with `Ensemble.paper()`.
@@ -147,13 +161,9 @@ def evaluate(
     if preset == "paper":
         variants, narrow_box = variants or ("CA", "DA1", "DAinf", "DS"), True
     plan = {
-        "horizon": _count(horizon, "horizon"),
-        "discount": discount,
-        "state_bounds": _bounds(state_bounds),
-        "reward_bounds": None
-        if reward_bounds is None
-        else [_finite(limit, "reward_bounds") for limit in reward_bounds],
+        **task_document(horizon, discount, state_bounds, reward_bounds),
         "floor": None if floor is None else _finite(floor, "floor"),
+        "against": None if against is None else [_name_of(against), _finite(margin, "margin")],
         "settings": {
             "variants": [_variant(name) for name in variants],
             "stress": stress,
@@ -181,6 +191,10 @@ def evaluate(
             termination=None if termination is None else transition_function(termination, "termination"),
             starts=_starts(initial_states),
             constraints=list(parts.items()),
+            baseline=None
+            if against is None or against == "logged"
+            else policy_function(against, model.action_dim, deterministic),
+            trained_on=None if trained_on is None else trained_on._inner,
             progress=report,
         )
     found = Evaluation._of(text)
@@ -209,6 +223,29 @@ def rank(model: Model, policies: Mapping[str, Policy], *, horizon: int, seed: in
         _log.info("evaluating %s", name)
         found[name] = evaluate(model, policy, horizon=horizon, seed=seed, **options)
     return Ranking(found)
+
+
+def task_document(
+    horizon: int,
+    discount: float,
+    state_bounds: StateBounds | TaskName | None,
+    reward_bounds: tuple[float, float] | None,
+) -> dict[str, Any]:
+    """What is plain about a task, for the native library."""
+    return {
+        "horizon": _count(horizon, "horizon"),
+        "discount": discount,
+        "state_bounds": _bounds(state_bounds),
+        "reward_bounds": None
+        if reward_bounds is None
+        else [_finite(limit, "reward_bounds") for limit in reward_bounds],
+    }
+
+
+def _name_of(baseline: Any) -> str:
+    if isinstance(baseline, str | os.PathLike):
+        return Path(baseline).name
+    return str(getattr(baseline, "__name__", None) or f"a {type(baseline).__name__}")
 
 
 def _starts(given: InitialStates) -> Any:

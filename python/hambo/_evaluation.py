@@ -14,6 +14,8 @@ import numpy as np
 
 from . import _native
 from ._functions import Array
+from ._replay import Backtest, Estimate, Replay
+from ._tables import aligned, escaped, html_table
 from .errors import SettingError
 
 if TYPE_CHECKING:
@@ -21,12 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConstraintResult",
-    "Estimate",
     "Evaluation",
+    "Improvement",
     "Warning",
     "Ranking",
-    "Replay",
-    "ReplayedGroup",
     "Trajectory",
     "VariantResult",
     "WorldsLimit",
@@ -39,18 +39,6 @@ Verdict = Literal["certified", "not_certified", "inconclusive", "no_threshold"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Estimate:
-    """A mean of sampled returns, with its standard error."""
-
-    mean: float
-    std_error: float
-    independent: int
-    """Independent observations behind the standard error: episodes, or clusters of episodes."""
-    skewness: float = 0.0
-    """Skewness of these observations: negative when a few are much lower than the others."""
-
-
-@dataclasses.dataclass(frozen=True)
 class Trajectory:
     """The states of one episode."""
 
@@ -58,59 +46,6 @@ class Trajectory:
     """Its return."""
     states: Array
     """``[steps, d_s]``"""
-
-
-@dataclasses.dataclass(frozen=True)
-class ReplayedGroup:
-    """Logged episodes that have something in common, and what the worlds made of them."""
-
-    name: str
-    """Their source, or how close they are to the policy."""
-    episodes: int
-    is_later: bool
-    """Whether these are pieces of them that do not start where they did."""
-    earned: float
-    """What they earned on average, in pieces of at most the horizon."""
-    bias: float
-    """By how much worlds that have not seen them overestimate that."""
-    std_error: float
-    """Standard error of the bias."""
-    absolute_error: float
-    """Mean absolute error per episode."""
-    spread: float
-    """Standard deviation of the worlds' means over the group."""
-    largest_bias: float
-    """What the bias may be, with confidence."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Replay:
-    """What logged episodes say of a model's worlds."""
-
-    noise: float
-    """Factor on the errors that worlds draw as noise."""
-    factor: float
-    """The factor that the worlds' disagreement needs so that no group is overestimated."""
-    offset: float
-    """What is taken off for groups on which all worlds practically agree."""
-    unresolved: float
-    """Standard error of the bias over all groups."""
-    covered: float
-    """Steps that were replayed on average, as a share of the horizon."""
-    worst: str
-    """The group that needs the most."""
-    tried: Mapping[float, tuple[ReplayedGroup, ...]]
-    """What every factor on the noise led to, group by group."""
-
-    @property
-    def groups(self) -> tuple[ReplayedGroup, ...]:
-        """The groups at the noise that was chosen."""
-        return self.tried[self.noise]
-
-    @classmethod
-    def _of(cls, document: Mapping[str, Any]) -> Replay:
-        tried = {each["noise"]: tuple(ReplayedGroup(**group) for group in each["groups"]) for each in document["tried"]}
-        return cls(**{**document, "tried": tried})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,6 +129,33 @@ class ConstraintResult:
     name: str
     lower_bound: float | None
     variants: tuple[VariantResult, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Improvement:
+    """How much more a policy earns than what it was compared with."""
+
+    against: str
+    """What it was compared with."""
+    baseline: Estimate
+    """What that earns: in the logs, or according to the worlds."""
+    estimate: Estimate
+    """The difference, without any caution."""
+    spread: float
+    """Standard deviation of the worlds' differences."""
+    factor: float
+    """The factor on the spread: the larger of Student's quantile and of what the logs demand."""
+    lower_bound: float
+    """The difference is at least this, with probability 1 - delta."""
+    by_separate_bounds: float
+    """What two separate bounds would leave of it."""
+    margin: float
+    """How much more the policy must earn."""
+
+    @classmethod
+    def _of(cls, document: Mapping[str, Any]) -> Improvement:
+        estimates = {name: Estimate(**document[name]) for name in ("baseline", "estimate")}
+        return cls(**{**document, **estimates})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -306,6 +268,32 @@ class Evaluation:
         return None if found is None else Estimate(**found)
 
     @property
+    def improvement(self) -> Improvement | None:
+        """How much better the policy is at least, if it was compared with something."""
+        found = self._document.get("improvement")
+        return None if found is None else Improvement._of(found)
+
+    @property
+    def reuse(self) -> tuple[int, int] | None:
+        """How many of the model's episodes the policy was trained on, and of how many; None if nobody said that."""
+        found = self._document.get("reuse")
+        return None if found is None else (found["shared"], found["of"])
+
+    @property
+    def backtest(self) -> Backtest | None:
+        """What would have been claimed of the logs themselves, and what they earned."""
+        worlds = self.variants.get("worlds")
+        replay = None if worlds is None or worlds.worlds is None else worlds.worlds.replay
+        return None if replay is None else replay.backtest
+
+    @property
+    def logged_return(self) -> Estimate | None:
+        """What the logs earned over the horizon; None if they are shorter."""
+        worlds = self.variants.get("worlds")
+        replay = None if worlds is None or worlds.worlds is None else worlds.worlds.replay
+        return None if replay is None else replay.earned
+
+    @property
     def constraints(self) -> dict[str, ConstraintResult]:
         """What was found about every constraint, by its name."""
         return {
@@ -353,9 +341,10 @@ class Evaluation:
         """Seconds per stage."""
         return dict(self._document["timings"])
 
-    def verdict(self, threshold: float) -> Verdict:
-        """What the bound says about the return that the policy should reach.
+    def verdict(self, threshold: float | None = None) -> Verdict:
+        """What the bound says about the return that the policy should reach, or about its improvement.
 
+        An evaluation `against` something needs no threshold; with both, both must be reached.
         ``"certified"`` needs bounds that are high enough and no warning that one of them may be too high;
         with such a warning it is ``"inconclusive"``. ``"not_certified"`` is no proof of the opposite.
         """
@@ -421,6 +410,13 @@ class Evaluation:
             return "No bound: only neutral variants ran"
         return f"The return is at least {self.lower_bound:.6g} (delta {self.delta:g})"
 
+    @staticmethod
+    def _improvement_line(found: Improvement) -> str:
+        return (
+            f"{found.lower_bound:+.6g} at least against {found.against}, which earned {found.baseline.mean:.6g}; "
+            f"{found.by_separate_bounds:+.6g} by two separate bounds"
+        )
+
     def _rows(self) -> list[tuple[str, str, str, str, str]]:
         rows = [("variant", "bound", "mean", "converged", "outside data")]
         for variant in self.variants.values():
@@ -438,7 +434,11 @@ class Evaluation:
         return rows
 
     def __repr__(self) -> str:
-        lines = [self._headline(), f"delta covers {self.delta_covers}", "", *_aligned(self._rows())]
+        lines = [self._headline(), f"delta covers {self.delta_covers}", "", *aligned(self._rows())]
+        if self.improvement is not None:
+            lines += ["", self._improvement_line(self.improvement)]
+        if self.backtest is not None:
+            lines += ["", self.backtest.summary]
         for constraint in self.constraints.values():
             lines.append(f"constraint {constraint.name}: at least {constraint.lower_bound}")
         for warning in self.warnings:
@@ -446,11 +446,11 @@ class Evaluation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        warnings = "".join(f"<li>{_escaped(w.message)}; <em>{_escaped(w.help)}</em></li>" for w in self.warnings)
-        constraints = "".join(f"<p>{_escaped(c.name)}: at least {c.lower_bound}</p>" for c in self.constraints.values())
+        warnings = "".join(f"<li>{escaped(w.message)}; <em>{escaped(w.help)}</em></li>" for w in self.warnings)
+        constraints = "".join(f"<p>{escaped(c.name)}: at least {c.lower_bound}</p>" for c in self.constraints.values())
         return (
-            f"<p><strong>{_escaped(self._headline())}</strong><br>"
-            f"delta covers {_escaped(self.delta_covers)}</p>{_html_table(self._rows())}{constraints}"
+            f"<p><strong>{escaped(self._headline())}</strong><br>"
+            f"delta covers {escaped(self.delta_covers)}</p>{html_table(self._rows())}{constraints}"
             + (f"<ul>{warnings}</ul>" if warnings else "")
         )
 
@@ -525,23 +525,7 @@ class Ranking(Mapping[str, Evaluation]):
         return rows
 
     def __repr__(self) -> str:
-        return "\n".join(_aligned(self._rows()))
+        return "\n".join(aligned(self._rows()))
 
     def _repr_html_(self) -> str:
-        return _html_table(self._rows())
-
-
-def _aligned(rows: list[tuple[str, ...]] | list[Any]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _html_table(rows: list[Any]) -> str:
-    def line(cells: tuple[str, ...], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{_escaped(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    return "<table>" + line(rows[0], "th") + "".join(line(row, "td") for row in rows[1:]) + "</table>"
+        return html_table(self._rows())

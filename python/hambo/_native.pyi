@@ -8,6 +8,7 @@ __all__ = [
     "Dataset",
     "Model",
     "__version__",
+    "backtest",
     "check_evaluation",
     "command",
     "decimals",
@@ -44,6 +45,7 @@ class Dataset:
         names: _Names | None,
     ) -> Dataset: ...
     def with_sources(self, of_episodes: list[str]) -> Dataset: ...
+    def without(self, other: Dataset) -> Dataset: ...
     @property
     def sources(self) -> list[str] | None: ...
     @property
@@ -90,6 +92,18 @@ def evaluate(
     termination: Callable[[_Array, _Array, _Array], _Array] | str | None,
     starts: Callable[[int, int], _Array] | tuple[str, _Array] | None,
     constraints: list[tuple[str, Callable[[_Array, _Array, _Array], _Array] | str]],
+    baseline: Callable[[_Array], _Array] | str | None,
+    trained_on: Dataset | None,
+    progress: _Report | None,
+) -> str: ...
+def backtest(
+    data: Dataset,
+    model_json: str,
+    plan_json: str,
+    seed: int,
+    *,
+    reward: Callable[[_Array, _Array, _Array], _Array] | str | None,
+    termination: Callable[[_Array, _Array, _Array], _Array] | str | None,
     progress: _Report | None,
 ) -> str: ...
 def simulate(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hambo::dataset::ColumnNames;
+use hambo::dataset::{ColumnNames, EpisodeMarks};
 use hambo_io::read::{self, Columns, Mapping, Marks, Opened};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -120,6 +120,18 @@ impl Dataset {
         let inner = named.map_err(|error| {
             Python::attach(|py| Failure::new("DataError", error.to_string()).raise(py))
         })?;
+        Ok(Self { inner: Arc::new(inner), format: self.format.clone(), notes: self.notes.clone() })
+    }
+
+    /// The episodes that are not in `other`.
+    fn without(&self, other: &Self) -> PyResult<Self> {
+        let marks = EpisodeMarks::of(&other.inner);
+        let none =
+            "every episode is in the other data as well, and none is left; give data of its own";
+        let inner = self
+            .inner
+            .without(&marks)
+            .ok_or_else(|| Python::attach(|py| Failure::new("DataError", none).raise(py)))?;
         Ok(Self { inner: Arc::new(inner), format: self.format.clone(), notes: self.notes.clone() })
     }
 

@@ -1,11 +1,17 @@
 //! Evaluations, and what is made of their JSON.
 
+use std::path::Path;
+use std::sync::Arc;
+
+use hambo::dataset::EpisodeMarks;
 use hambo::{
-    Constraint, EvaluationSettings, InitialStates, ModelSettings, Seed, Streams, Task, Verdict,
+    Against, Baseline, Constraint, EvaluationSettings, InitialStates, ModelSettings, Seed, Streams,
+    Task, Verdict,
 };
 use hambo_io::report::{self, ReportOptions};
+use hambo_io::result::BacktestDocument;
 use hambo_io::result::ResultDocument;
-use hambo_io::task::{Bounds, TaskError, built_in};
+use hambo_io::task::{Bounds, TaskError, TaskReader, built_in};
 use numpy::{PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -14,7 +20,7 @@ use crate::dataset::Dataset;
 use crate::errors::{Failure, not_json};
 use crate::model::Model;
 use crate::parts::{self, Functions, Part};
-use crate::work;
+use crate::work::{self, Desk};
 
 /// What Python says about a task and its evaluation in plain values.
 #[derive(Deserialize)]
@@ -25,7 +31,39 @@ struct Plan {
     state_bounds: Option<Bounds>,
     reward_bounds: Option<[f32; 2]>,
     floor: Option<f32>,
+    /// What a baseline is called, and by how much the policy must be better.
+    against: Option<(String, f64)>,
     settings: EvaluationSettings,
+}
+
+impl Plan {
+    fn read(py: Python<'_>, json: &str) -> PyResult<Self> {
+        serde_json::from_str(json)
+            .map_err(not_json("the evaluation's settings"))
+            .map_err(|failure| failure.raise(py))
+    }
+
+    /// The task, without constraints and baseline.
+    fn task(
+        &self,
+        starts: InitialStates,
+        (reward, termination): (Option<Part>, Option<Part>),
+        reader: &mut TaskReader<'_>,
+        desk: &Desk,
+    ) -> Result<Task, Failure> {
+        let reward = reward.map(|part| parts::reward(part, reader, desk)).transpose()?;
+        let mut task = Task::new(starts, reward, self.horizon);
+        task.discount = self.discount;
+        task.reward_bounds = self.reward_bounds;
+        task.floor = self.floor;
+        if let Some(part) = termination {
+            task.termination = parts::termination(part, reader, desk)?;
+        }
+        if let Some(bounds) = &self.state_bounds {
+            task.state_bounds = Some(reader.bounds(bounds)?);
+        }
+        Ok(task)
+    }
 }
 
 /// Where episodes start, before there is a worker.
@@ -37,9 +75,10 @@ enum Starts {
 /// The evaluation as JSON.
 ///
 /// `policy`, `reward`, `termination` and the constraints are functions or texts; `starts` is a function,
-/// or an array with the word `observed` or `fixed`, or nothing for those of the model's data.
+/// or an array with the word `observed` or `fixed`, or nothing for those of the model's data; `baseline` is
+/// a policy, or nothing for whoever acted in the logs.
 #[pyfunction]
-#[pyo3(signature = (model, policy, plan_json, seed, *, reward, termination, starts, constraints, progress))]
+#[pyo3(signature = (model, policy, plan_json, seed, *, reward, termination, starts, constraints, baseline, trained_on, progress))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn evaluate<'py>(
     model: &Bound<'py, Model>,
@@ -50,12 +89,12 @@ pub(crate) fn evaluate<'py>(
     termination: Option<&Bound<'py, PyAny>>,
     starts: Option<&Bound<'py, PyAny>>,
     constraints: Vec<(String, Bound<'py, PyAny>)>,
+    baseline: Option<&Bound<'py, PyAny>>,
+    trained_on: Option<&Bound<'py, Dataset>>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<String> {
     let py = model.py();
-    let plan: Plan = serde_json::from_str(plan_json)
-        .map_err(not_json("the evaluation's settings"))
-        .map_err(|failure| failure.raise(py))?;
+    let plan = Plan::read(py, plan_json)?;
     let mut functions = Functions::default();
     let policy = functions.part(policy)?;
     let reward = reward.map(|part| functions.part(part)).transpose()?;
@@ -64,36 +103,70 @@ pub(crate) fn evaluate<'py>(
         .iter()
         .map(|(name, part)| Ok((name.clone(), functions.part(part)?)))
         .collect::<PyResult<Vec<(String, Part)>>>()?;
+    let baseline = baseline.map(|part| functions.part(part)).transpose()?;
     let starts = where_to_start(starts, model.get(), &mut functions)?;
     let model = Model { saved: model.get().saved.clone() };
+    let trained_on = trained_on.map(|data| data.get().inner.clone());
 
     work::run(py, &functions.0, progress, move |desk| {
         let mut reader = parts::reader(&model);
-        let mut task = Task::new(
-            match starts {
-                Starts::Known(states) => states,
-                Starts::Function(function) => parts::sampler(function, desk),
-            },
-            reward.map(|part| parts::reward(part, &mut reader, desk)).transpose()?,
-            plan.horizon,
-        );
-        task.discount = plan.discount;
-        task.reward_bounds = plan.reward_bounds;
-        task.floor = plan.floor;
-        if let Some(part) = termination {
-            task.termination = parts::termination(part, &mut reader, desk)?;
-        }
-        if let Some(bounds) = &plan.state_bounds {
-            task.state_bounds = Some(reader.bounds(bounds)?);
-        }
+        let starts = match starts {
+            Starts::Known(states) => states,
+            Starts::Function(function) => parts::sampler(function, desk),
+        };
+        let mut task = plan.task(starts, (reward, termination), &mut reader, desk)?;
         for (name, part) in constraints {
             let function = parts::reward(part, &mut reader, desk)?;
             task.constraints.push(Constraint { name, function });
+        }
+        task.trained_on = trained_on.map(|data| EpisodeMarks::of(&data));
+        if let Some((name, margin)) = plan.against {
+            let baseline = match baseline {
+                Some(part) => {
+                    let policy = parts::policy(part, parts::dims(&model), desk)?;
+                    Baseline::Policy { name, policy: Arc::from(policy) }
+                }
+                None => Baseline::Logged,
+            };
+            task.against = Some(Against { baseline, margin });
         }
         let policy = parts::policy(policy, parts::dims(&model), desk)?;
         let model = &model.saved.model;
         let found = model.evaluate(&*policy, &task, &plan.settings, Seed(seed), desk)?;
         serde_json::to_string(&ResultDocument::of(found)).map_err(Failure::internal)
+    })
+}
+
+/// The backtest of data as JSON.
+#[pyfunction]
+#[pyo3(signature = (data, model_json, plan_json, seed, *, reward, termination, progress))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn backtest<'py>(
+    data: &Bound<'py, Dataset>,
+    model_json: &str,
+    plan_json: &str,
+    seed: u64,
+    reward: Option<&Bound<'py, PyAny>>,
+    termination: Option<&Bound<'py, PyAny>>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<String> {
+    let (py, dataset) = (data.py(), data.get().inner.clone());
+    let plan = Plan::read(py, plan_json)?;
+    let settings: ModelSettings = serde_json::from_str(model_json)
+        .map_err(not_json("the model's settings"))
+        .map_err(|failure| failure.raise(py))?;
+    let mut functions = Functions::default();
+    let reward = reward.map(|part| functions.part(part)).transpose()?;
+    let termination = termination.map(|part| functions.part(part)).transpose()?;
+    work::run(py, &functions.0, progress, move |desk| {
+        let names = dataset.names_or_numbers();
+        let mut reader = TaskReader::new(&names, Path::new(""));
+        let starts = InitialStates::of_episodes(&dataset);
+        let task = plan.task(starts, (reward, termination), &mut reader, desk)?;
+        let seed = Seed(seed);
+        let found = hambo::backtest(&dataset, &settings, &task, &plan.settings, seed, desk)?;
+        let document = BacktestDocument::new(found, &dataset, &task, seed);
+        serde_json::to_string(&document).map_err(Failure::internal)
     })
 }
 

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -120,6 +120,16 @@ def simulated_return(system: System, parameters: Parameters, seed: int, count: i
     for steps in play(system, parameters, np.random.default_rng(seed), count):
         returns[steps.numbers] += steps.rewards
     return float(returns.mean()), float(returns.std(ddof=1) / np.sqrt(count))
+
+
+@cache
+def true_logged_return(system: System, source: str) -> tuple[float, float]:
+    """Of whoever acted as that source, exploration included, and its standard error."""
+    returns = np.zeros(TRUTH_EPISODES)
+    rng = np.random.default_rng(TRUTH_SEEDS[0])
+    for steps in play(system, system.logged[source], rng, TRUTH_EPISODES, exploring=True):
+        returns[steps.numbers] += steps.rewards
+    return float(returns.mean()), float(returns.std(ddof=1) / np.sqrt(TRUTH_EPISODES))
 
 
 def true_return(system: System, parameters: Parameters) -> tuple[float, float]:

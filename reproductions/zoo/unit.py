@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import tomllib
-from system import Logs, Parameters, System, make_logs, policy, true_return
+from system import Logs, Parameters, System, make_logs, policy, true_logged_return, true_return
 from systems import SYSTEMS
 from tidy import Row
 from truths import recorded_truths
@@ -22,7 +22,9 @@ KINDS = ["close", "further", "tuned", "reckless"]
 COLUMNS = [
     *("system", "policy", "seed", "method", "truth", "truth_error", "bound", "verdict", "reasons", "warnings"),
     *("deciding", "variants", "members", "neutral", "second_opinion", "outside_data", "converged", "rounds"),
-    *("noise", "factor", "spread", "replay"),
+    *("noise", "factor", "spread", "replay", "claims"),
+    *("logged_truth", "improvement", "improvement_estimate", "improvement_spread", "improvement_factor"),
+    *("improvement_by_separate_bounds",),
     *("logged_return", "rows", "parameters", "settings", "fit_seconds", "seconds"),
 ]
 
@@ -62,9 +64,14 @@ def run_unit(name: str, seed: int, kinds: list[str], settings: dict[str, Any]) -
             unit = {"system": name, "policy": kind, "seed": seed, "method": method}
             unit |= {"truth": truth[0], "truth_error": truth[1]}
             unit |= {"parameters": json.dumps(parameters), "fit_seconds": round(fitted, 2)}
-            unit |= {"settings": digest(settings)}
+            unit |= {"settings": digest(settings), "logged_truth": logged_truth(system)}
             rows.append(unit | row | about(logs))
     return rows
+
+
+def logged_truth(system: System) -> float:
+    """What the logs earn on average, over all data sets: every source has as many episodes as the others."""
+    return float(np.mean([true_logged_return(system, source)[0] for source in system.logged]))
 
 
 def about(logs: Logs) -> Row:
@@ -87,12 +94,18 @@ def evaluate(
         horizon=system.horizon,
         reward=None if system.learns_reward else system.reward,
         termination=system.ended if system.ends else None,
+        against="logged",
+        # The verdict is to be about the return alone.
+        margin=-1e30,
         seed=seed,
         progress=False,
         **settings["evaluation"],
         **changes,
     )
+    improvement, backtest = found.improvement, found.backtest
     assert found.lower_bound is not None
+    assert improvement is not None
+    assert backtest is not None
     document = found.to_dict()
     variants = document["variants"]
     by_name = {variant["variant"]: variant for variant in variants}
@@ -122,5 +135,11 @@ def evaluate(
         "factor": limit.get("factor"),
         "spread": limit.get("spread"),
         "replay": json.dumps(replay.get("tried")),
+        "claims": json.dumps([[claim.horizon, claim.claimed, claim.earned] for claim in backtest.claims]),
+        "improvement": improvement.lower_bound,
+        "improvement_estimate": improvement.estimate.mean,
+        "improvement_spread": improvement.spread,
+        "improvement_factor": improvement.factor,
+        "improvement_by_separate_bounds": improvement.by_separate_bounds,
         "seconds": round(time.monotonic() - begun, 2),
     }

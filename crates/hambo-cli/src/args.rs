@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgGroup, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use hambo::Variant;
 
@@ -27,6 +27,14 @@ Exit codes:
     2  bad usage or input; the message says what to change
     3  `certify`: NOT CERTIFIED, the data does not prove it
     4  `certify`: INCONCLUSIVE, a warning makes the bound untrustworthy
+  130  interrupted";
+
+const BACKTEST_EXIT_CODES: &str = "\
+Exit codes:
+    0  every claim over the whole horizon held
+    1  internal failure (a full disk, a training that diverges)
+    2  bad usage or input; the message says what to change
+    3  a claim did not hold
   130  interrupted";
 
 const STYLES: Styles = Styles::styled()
@@ -78,6 +86,9 @@ pub(crate) enum Command {
     /// Bound the return, and say whether it reaches a threshold
     #[command(after_help = EXIT_CODES)]
     Certify(Certify),
+    /// Hold what would have been certified of the logs themselves against what they earned
+    #[command(after_help = BACKTEST_EXIT_CODES)]
+    Backtest(Backtest),
     /// Bound many policies on one model, and rank them by their bounds
     Rank(Rank),
     /// Draw the report of a finished run again, or its figures
@@ -180,6 +191,11 @@ pub(crate) struct Evaluate {
     #[command(flatten)]
     pub basis: Basis,
 
+    /// Log that the policy was trained on. A model is then fitted on other episodes if there are enough of
+    /// them, and otherwise the result says how many it shares
+    #[arg(long, value_name = "LOG")]
+    pub trained_on: Option<PathBuf>,
+
     #[command(flatten)]
     pub bound: BoundFlags,
 
@@ -191,10 +207,11 @@ pub(crate) struct Evaluate {
 }
 
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("goal").args(["threshold", "against"]).required(true).multiple(true)))]
 pub(crate) struct Certify {
     /// The return that the policy must reach
     #[arg(long, value_name = "J0", allow_negative_numbers = true)]
-    pub threshold: f64,
+    pub threshold: Option<f64>,
 
     #[command(flatten)]
     pub evaluate: Evaluate,
@@ -217,6 +234,15 @@ pub(crate) struct BoundFlags {
     /// Steps per episode [default: task.horizon of hambo.toml]
     #[arg(long, value_name = "T")]
     pub horizon: Option<usize>,
+
+    /// What the policy must be better than: `logged` for whoever acted in the logs, or a policy as an ONNX
+    /// file
+    #[arg(long, value_name = "logged|P.onnx")]
+    pub against: Option<PathBuf>,
+
+    /// How much more it must earn than that [default: 0]
+    #[arg(long, value_name = "M", allow_negative_numbers = true, requires = "against")]
+    pub margin: Option<f64>,
 
     /// Variants to play: worlds, or the paper's ca, da1, dainf (bounds); ds, ts1, tsinf (neutral)
     /// [default: worlds; for Gaussian processes ca,ds]
@@ -254,6 +280,40 @@ pub(crate) struct Outputs {
     /// Write a report that stands alone as HTML
     #[arg(long, value_name = "F.html")]
     pub report: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Backtest {
+    /// Log: a file, a directory, a pattern such as 'logs/*.parquet', or a Minari dataset's id
+    pub data: PathBuf,
+
+    /// Steps per episode [default: task.horizon of hambo.toml]
+    #[arg(long, value_name = "T")]
+    pub horizon: Option<usize>,
+
+    /// Column that says where each episode came from: a policy, a machine, a week [default: data.source of
+    /// hambo.toml]
+    #[arg(long, value_name = "COLUMN")]
+    pub source: Option<String>,
+
+    /// Probability with which a claim may fail [default: 0.05]
+    #[arg(long)]
+    pub delta: Option<f64>,
+
+    /// Keep what was found here part by part; the same command then goes on from there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Write what was found as JSON; `-` prints it in place of the text
+    #[arg(long, value_name = "F")]
+    pub json: Option<PathBuf>,
+
+    /// Write a page that stands alone as HTML
+    #[arg(long, value_name = "F.html")]
+    pub report: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub settings: Settings,
 }
 
 #[derive(Debug, Args)]

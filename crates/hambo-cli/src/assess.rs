@@ -2,9 +2,10 @@
 //! far as its run has not done so, and what was found is written down.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use hambo::{Evaluation, Seed};
+use hambo::{Against, Baseline, Evaluation, Seed};
 use hambo_io::model::{Origin, SavedModel};
 use hambo_io::onnx::OnnxPolicy;
 use hambo_io::result::{FileNote, PolicyFile, ResultDocument};
@@ -69,6 +70,27 @@ impl Candidate {
     }
 }
 
+/// The task with what the flags say the policy must be better than.
+pub(crate) fn with_baseline(
+    mut defined: Defined,
+    bound: &BoundFlags,
+    (state_dim, action_dim): (usize, usize),
+) -> Result<Defined> {
+    let Some(against) = &bound.against else { return Ok(defined) };
+    let baseline = match against == Path::new("logged") {
+        true => Baseline::Logged,
+        false => {
+            let policy = Arc::new(OnnxPolicy::load(against, state_dim, action_dim)?);
+            defined.files.push((against.display().to_string(), task::hash(against)?));
+            let name = against.file_name().unwrap_or(against.as_os_str());
+            Baseline::Policy { name: name.to_string_lossy().into_owned(), policy }
+        }
+    };
+    defined.task.against = Some(Against { baseline, margin: bound.margin.unwrap_or(0.0) });
+    defined.task.validate()?;
+    Ok(defined)
+}
+
 /// What a run is about.
 pub(crate) fn record(
     policy: &Candidate,
@@ -86,6 +108,7 @@ pub(crate) fn record(
         source: origin.source.clone(),
         basis: basis.into(),
         files: defined.files.clone(),
+        against: defined.task.against.as_ref().map(|against| against.baseline.to_string()),
         threshold: None,
         summary: origin.summary.clone(),
     }
@@ -115,7 +138,12 @@ pub(crate) fn assess(
     prefix: &str,
 ) -> Result<Evaluation> {
     if let Some(finished) = run.map(Run::result).transpose()?.flatten() {
-        return Ok(finished.evaluation);
+        let mut found = finished.evaluation;
+        // The margin, as the threshold, is not part of what was found.
+        if let (Some(improvement), Some(against)) = (&mut found.improvement, &task.against) {
+            improvement.margin = against.margin;
+        }
+        return Ok(found);
     }
     let keeper = RunCheckpoints { run, progress, prefix: prefix.into() };
     let (settings, seed) = (&loaded.config.evaluation, Seed(loaded.config.seed));

@@ -19,6 +19,7 @@ pub(crate) fn result(document: &ResultDocument, verdict: &Verdict, quiet: bool) 
     }
     let mut text = variants(&found.variants, decimals);
     text += &replay(&found.variants, decimals);
+    text += &improvement(found, decimals);
     for constraint in &found.constraints {
         text += &format!(
             "\nconstraint {} (mean over an episode, must not be negative)\n",
@@ -32,6 +33,7 @@ pub(crate) fn result(document: &ResultDocument, verdict: &Verdict, quiet: bool) 
         text += &format!("{remarks}\n");
     }
     text += &format!("{}\n", wrap(&format!("delta covers {}", found.delta_covers), 0, 0));
+    text += &how_sure(found, verdict, threshold);
     text + &conclusion
 }
 
@@ -79,30 +81,49 @@ fn conclusion(
         Verdict::NotCertified => BAD,
         _ => NOTICE,
     };
-    match (verdict, threshold) {
-        (Verdict::NoThreshold, _) | (_, None) => format!("{bound}\n"),
-        (verdict, Some(threshold)) => {
-            let word = styled(style, &verdict.to_string());
-            let line = format!(
-                "{word}: {bound}, threshold {threshold}; {}",
-                meaning(found, verdict, threshold)
-            );
-            format!("{}\n", wrap(&line, 0, 2))
-        }
-    }
+    let word = match verdict {
+        Verdict::NoThreshold => return format!("{bound}\n"),
+        verdict => styled(style, &verdict.to_string()),
+    };
+    let threshold_said = threshold.map(|threshold| format!(", threshold {threshold}"));
+    let improvement_said = found.improvement.as_ref().map(|found| {
+        let (bound, margin) = (rounded_down(found.lower_bound, decimals), found.margin);
+        format!(
+            ", improvement on {} at least {}, margin {margin}",
+            found.against,
+            styled(BOLD, &bound)
+        )
+    });
+    let line = format!(
+        "{word}: {bound}{}{}; {}",
+        threshold_said.unwrap_or_default(),
+        improvement_said.unwrap_or_default(),
+        meaning(found, verdict, threshold)
+    );
+    format!("{}\n", wrap(&line, 0, 2))
 }
 
-fn meaning(found: &Evaluation, verdict: &Verdict, threshold: f64) -> String {
+fn meaning(found: &Evaluation, verdict: &Verdict, threshold: Option<f64>) -> String {
+    let is_missed = |bound: Option<f64>, least: f64| bound.is_some_and(|bound| bound < least);
+    let improvement = found.improvement.as_ref();
+    let improvement_is_missed =
+        improvement.is_some_and(|found| is_missed(Some(found.lower_bound), found.margin));
     match verdict {
-        Verdict::Certified { .. } => "the bound reaches it".into(),
+        Verdict::Certified { .. } => match (threshold, improvement) {
+            (Some(_), Some(_)) => "both are reached".into(),
+            (None, _) => "the margin is reached".into(),
+            (Some(_), None) => "the bound reaches it".into(),
+        },
+        Verdict::NotCertified if threshold.is_some_and(|t| is_missed(found.lower_bound, t)) => {
+            "the data does not prove that the threshold is reached".into()
+        }
+        Verdict::NotCertified if improvement_is_missed => {
+            "the data does not prove that the margin is reached".into()
+        }
         Verdict::NotCertified => {
-            let missed = |bound: Option<f64>| bound.is_some_and(|bound| bound < 0.0);
-            let constraints = found.constraints.iter().filter(|c| missed(c.lower_bound));
+            let constraints = found.constraints.iter().filter(|c| is_missed(c.lower_bound, 0.0));
             let names: Vec<&str> = constraints.map(|c| c.name.as_str()).collect();
-            match found.lower_bound.is_some_and(|bound| bound >= threshold) {
-                false => "the data does not prove that it is reached".into(),
-                true => format!("the data does not prove the constraint {}", names.join(", ")),
-            }
+            format!("the data does not prove the constraint {}", names.join(", "))
         }
         Verdict::Inconclusive { warnings } if warnings.is_empty() => "nothing was bounded".into(),
         Verdict::Inconclusive { .. } => "the warnings above make the bound untrustworthy".into(),
@@ -160,6 +181,55 @@ fn replay(results: &[VariantResult], decimals: usize) -> String {
         ]);
     }
     format!("\n{}", table(&rows, 1))
+}
+
+/// What the logs earned, what would have been claimed of them, and what the policy is better than.
+fn improvement(found: &Evaluation, decimals: usize) -> String {
+    let limit = found.variants.iter().find_map(|result| result.worlds.as_ref());
+    let Some(replay) = limit.and_then(|limit| limit.replay.as_ref()) else { return String::new() };
+    let mut lines = vec![format!("backtest: {}", replay.backtest.summary)];
+    if let (Some(earned), Some(bound)) = (replay.earned, found.lower_bound) {
+        let share = 100.0 * (bound - earned.mean) / earned.mean.abs();
+        let more = match share.is_finite() {
+            true => format!("; the bound is {share:+.0} % against that"),
+            false => String::new(),
+        };
+        lines.push(format!("the logs earned {:.decimals$} over the horizon{more}", earned.mean));
+    }
+    if let Some(found) = &found.improvement {
+        lines.push(format!(
+            "improvement on {}: {:.decimals$} ± {:.decimals$}, at least {}; two separate bounds would leave {}",
+            found.against,
+            found.estimate.mean,
+            found.estimate.std_error,
+            rounded_down(found.lower_bound, decimals),
+            rounded_down(found.by_separate_bounds, decimals)
+        ));
+    }
+    let wrapped = lines.iter().map(|line| format!("{}\n", wrap(line, 0, 2)));
+    format!("\n{}", wrapped.collect::<String>())
+}
+
+/// How close the verdict was, and what it was not told.
+fn how_sure(found: &Evaluation, verdict: &Verdict, threshold: Option<f64>) -> String {
+    let mut lines = Vec::new();
+    if let Some((tipping, factor)) = threshold.and_then(|threshold| found.tipping_factor(threshold))
+    {
+        lines.push(match tipping >= factor {
+            true => format!(
+                "the threshold is reached up to a factor of {tipping:.1} on the worlds' disagreement; the logs \
+                 demand {factor:.1}"
+            ),
+            false => format!(
+                "the threshold would be reached with a factor of {tipping:.1} on the worlds' disagreement; the \
+                 logs demand {factor:.1}"
+            ),
+        });
+    }
+    if *verdict != Verdict::NoThreshold && found.reuse.is_none() {
+        lines.push("what the policy was trained on was not said (`--trained-on LOG`)".into());
+    }
+    lines.iter().map(|line| format!("{}\n", wrap(line, 0, 2))).collect()
 }
 
 /// A bound must not look higher than it is.

@@ -54,6 +54,9 @@ pub(crate) struct RunRecord {
     pub basis: String,
     /// Other files that the settings name, with their BLAKE3.
     pub files: Vec<(String, String)>,
+    /// What the policy is compared with.
+    #[serde(default)]
+    pub against: Option<String>,
     pub threshold: Option<f64>,
     /// What is in the data, for the report.
     pub summary: Option<Summary>,
@@ -70,6 +73,9 @@ impl RunRecord {
         let changed = parts.iter().find(|(_, before, now)| before != now);
         if let Some((part, ..)) = changed {
             return Some(format!("another {part}"));
+        }
+        if self.against != other.against {
+            return Some("another baseline".into());
         }
         (self.files != other.files).then(|| "other files behind the task".into())
     }
@@ -300,6 +306,7 @@ mod tests {
             source: "model".into(),
             basis: "bb".into(),
             files: Vec::new(),
+            against: None,
             threshold: None,
             summary: None,
         }

@@ -1,6 +1,7 @@
 //! A result as one JSON document, whoever writes it: the command, Python or a program in Rust.
 
-use hambo::{Evaluation, Verdict};
+use hambo::dataset::{DataIdentity, Dataset};
+use hambo::{Backtest, Evaluation, Seed, Task, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// Raised whenever a field changes its meaning or disappears. Schema 1 was the command's own summary
@@ -92,5 +93,49 @@ impl ResultDocument {
             return Err(format!("written in schema {schema}, this version reads {SCHEMA}"));
         }
         serde_json::from_slice(text).map_err(|error| error.to_string())
+    }
+}
+
+/// Raised whenever a field of a backtest's document changes its meaning or disappears.
+pub const BACKTEST_SCHEMA: u64 = 1;
+
+/// A [`Backtest`], with what it was about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BacktestDocument {
+    /// The version of this format.
+    pub schema: u64,
+    /// Whether all claims over the whole horizon held.
+    pub held: bool,
+    /// How many did not.
+    pub failed: usize,
+    /// The probability that as many fail, or more, by chance alone.
+    pub chance: f64,
+    /// Steps of an episode, at most.
+    pub horizon: usize,
+    /// The logs.
+    pub data: DataIdentity,
+    /// The seed of all randomness.
+    pub seed: u64,
+    /// Version of hambo.
+    pub version: String,
+    /// What was found.
+    #[serde(flatten)]
+    pub backtest: Backtest,
+}
+
+impl BacktestDocument {
+    /// Of a backtest on these logs.
+    pub fn new(backtest: Backtest, data: &Dataset, task: &Task, seed: Seed) -> Self {
+        Self {
+            schema: BACKTEST_SCHEMA,
+            held: backtest.failed() == 0,
+            failed: backtest.failed(),
+            chance: backtest.chance(),
+            horizon: task.horizon,
+            data: data.identity(),
+            seed: seed.0,
+            version: env!("CARGO_PKG_VERSION").into(),
+            backtest,
+        }
     }
 }

@@ -162,6 +162,7 @@ fn every_section_and_figure_of_a_full_evaluation_is_there() {
         figures(&evaluation, &options(Some(-100.0))).iter().map(|(name, _)| *name).collect();
     let expected = [
         "bounds",
+        "claims",
         "returns",
         "horizon",
         "gap",

@@ -1,5 +1,7 @@
 //! All variants against one objective: who does most harm, and what speaks against their bounds.
 
+mod improve;
+
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -12,10 +14,11 @@ use crate::evaluation::{VariantResult, deciding};
 use crate::evidence::Costs;
 use crate::game::{Game, Played};
 use crate::hallucination::{Choice, Noise};
+use crate::improvement::Improvement;
 use crate::logs::{BorrowedErrors, Opinion};
 use crate::model::Model;
 use crate::progress::{Event, Observer, report};
-use crate::replay::{Player, Replay};
+use crate::replay::{Apart, Player, Replay};
 use crate::rng::Seed;
 use crate::rollout::{Step, Streams};
 use crate::settings::EvaluationSettings;
@@ -54,6 +57,7 @@ pub(crate) struct Attack<'a> {
 pub(crate) struct Attacked {
     pub(crate) variants: Vec<VariantResult>,
     pub(crate) second_opinion: Option<Estimate>,
+    pub(crate) improvement: Option<Improvement>,
     pub(crate) warnings: Vec<Warning>,
     /// Seconds per stage.
     pub(crate) timings: BTreeMap<String, f64>,
@@ -88,7 +92,13 @@ impl Attack<'_> {
         timings.insert(format!("{}: second opinion", self.objective), seconds);
         warnings.extend(opinion.iter().flat_map(|opinion| self.against(opinion, &variants)));
         let second_opinion = opinion.map(|opinion| opinion.played.estimate());
-        Ok(Attacked { variants, second_opinion, warnings, timings })
+        let worlds = findings.iter().find(|finding| finding.result.variant == Variant::Worlds);
+        let improvement = match (&self.game.task.against, worlds) {
+            (Some(against), Some(worlds)) => Some(self.improvement(against, worlds)?),
+            (Some(_), None) => return Err(Error::NoWorlds),
+            (None, _) => None,
+        };
+        Ok(Attacked { variants, second_opinion, improvement, warnings, timings })
     }
 
     /// On common random numbers an adversary that may change its mind should not do less harm.
@@ -199,18 +209,9 @@ impl Attack<'_> {
         if members < 2 {
             return Err(Error::NoMembers { variant: "worlds".into(), members });
         }
-        let replay = self.player().replay()?;
+        let replay = self.player().replay()?.map(|(replay, _)| replay);
         let scale = replay.as_ref().map_or(1.0, |replay| replay.noise);
-        let noise = match (self.game.noise, self.errors) {
-            (Noise::None, _) => Noise::None,
-            (_, Some(errors)) => Noise::Borrowed { errors, scale },
-            (own, None) => own,
-        };
-        let attack = Self { game: Game { noise, ..self.game }, ..*self };
-        let mut found = Vec::new();
-        for member in 0..members {
-            found.push(attack.judge::<()>(Variant::Worlds, Choice::Member(member), None)?);
-        }
+        let found = self.in_all_worlds(scale)?;
         let estimates: Vec<Estimate> = found.iter().map(|(result, _)| result.estimate).collect();
         let share = |of: &dyn Fn(&VariantResult) -> f64| {
             found.iter().map(|(result, _)| of(result)).sum::<f64>() / members as f64
@@ -218,12 +219,7 @@ impl Attack<'_> {
         let (outside_data, at_limits) = (share(&|r| r.outside_data), share(&|r| r.at_limits));
         let (foreign_actions, ended) = (share(&|r| r.foreign_actions), share(&|r| r.ended));
         let floored = share(&|r| r.floored);
-        let mean_of = |episode| found.iter().map(|(_, p)| p.returns[episode]).sum::<f64>();
-        let episodes = 0..self.settings.episodes;
-        let played = Played {
-            returns: episodes.map(|episode| mean_of(episode) / members as f64).collect(),
-            observed: found[0].1.observed.clone(),
-        };
+        let played = mean_over_worlds(&found);
         let estimate = played.estimate();
         let means: Vec<f64> = estimates.iter().map(|estimate| estimate.mean).collect();
         let limit = WorldsLimit::new(&means, self.delta, replay);
@@ -246,11 +242,25 @@ impl Attack<'_> {
         Ok((result, played))
     }
 
+    /// What each world makes of the policy, with the logs' errors times a factor as noise.
+    fn in_all_worlds(&self, scale: f32) -> Result<Vec<(VariantResult, Played)>> {
+        let noise = match (self.game.noise, self.errors) {
+            (Noise::None, _) => Noise::None,
+            (_, Some(errors)) => Noise::Borrowed { errors, scale },
+            (own, None) => own,
+        };
+        let attack = Self { game: Game { noise, ..self.game }, ..*self };
+        let members = 0..self.game.dynamics.members();
+        let judge = |member| attack.judge::<()>(Variant::Worlds, Choice::Member(member), None);
+        members.map(judge).collect()
+    }
+
     fn player(&self) -> Player<'_> {
         Player {
             game: self.game,
             episodes: &self.model.episodes,
             logged_actions: &self.model.logged.actions,
+            apart: Apart::Policy(self.game.policy),
             errors: self.errors,
             delta: self.delta,
             seed: self.seed.child(&format!("{}: replay", self.objective)),
@@ -383,6 +393,15 @@ impl Attack<'_> {
         }
         warnings
     }
+}
+
+/// The mean over worlds, episode by episode: all of them play the same.
+fn mean_over_worlds(found: &[(VariantResult, Played)]) -> Played {
+    let mean_of = |episode: usize| {
+        found.iter().map(|(_, played)| played.returns[episode]).sum::<f64>() / found.len() as f64
+    };
+    let episodes = 0..found[0].1.returns.len();
+    Played { returns: episodes.map(mean_of).collect(), observed: found[0].1.observed.clone() }
 }
 
 /// Those that the bound depends on: beside a limit over worlds all others are stress tests.

@@ -3,13 +3,11 @@
 use crate::dynamics::Confidence;
 use crate::error::Result;
 use crate::model::Model;
+use crate::replay::ENOUGH_COVERED;
 use crate::settings::EvaluationSettings;
 use crate::task::Task;
 use crate::variant::Variant;
 use crate::warning::Warning;
-
-/// Pieces of episodes that last for less of the horizon do not show what errors lead to in all of it.
-const ENOUGH_COVERED: f64 = 0.5;
 
 /// Warnings that need no rollout.
 pub(crate) fn of_model(

@@ -142,6 +142,32 @@ pub enum Error {
         members: usize,
     },
 
+    /// A policy was to be compared, but not in worlds.
+    #[error(
+        "a comparison with a baseline needs the limit over an ensemble's worlds; fit an ensemble, and leave \
+         out `variants`"
+    )]
+    NoWorlds,
+
+    /// What the logs earned over the horizon is not known.
+    #[error(
+        "logged episodes are shorter than the horizon, so what they earn over it is not known; choose a \
+         shorter horizon, or another baseline"
+    )]
+    LogsTooShort,
+
+    /// A backtest without anything to leave out.
+    #[error(
+        "a backtest needs at least two parts of {least} episodes, and there are {episodes} episodes; give more \
+         logs, or a column that says where each episode came from"
+    )]
+    NothingToLeaveOut {
+        /// In the logs.
+        episodes: usize,
+        /// Of a part.
+        least: usize,
+    },
+
     /// Something between counted outcomes was asked for.
     #[error(
         "{variant} needs predictions, and the outcomes of this model were counted, because its \

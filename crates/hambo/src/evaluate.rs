@@ -4,18 +4,17 @@
 use crate::attack::{Attack, Attacked};
 use crate::checks;
 use crate::error::Result;
-use crate::evaluation::{ConstraintResult, Evaluation, deciding};
+use crate::evaluation::{ConstraintResult, Evaluation, Reuse, deciding};
 use crate::game::Game;
+use crate::ground::Ground;
 use crate::guarantee::Guarantee;
-use crate::hallucination::Noise;
-use crate::logs::BorrowedErrors;
 use crate::model::Model;
 use crate::progress::Observer;
-use crate::region::Region;
 use crate::rng::Seed;
-use crate::rollout::{Floor, Limits, Streams};
+use crate::rollout::{Limits, Streams};
 use crate::settings::EvaluationSettings;
 use crate::task::{Policy, Task};
+use crate::warning::Warning;
 
 impl Model {
     /// Bounds the return of `policy` from below, and the mean of every constraint of the task.
@@ -34,44 +33,25 @@ impl Model {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Evaluation> {
-        settings.validate()?;
-        task.validate()?;
-        let dynamics = &*self.dynamics;
-        let confines = self.confines(task)?;
-        let reward_limits = self.reward_limits(task);
-        let region = Region::of(self, settings);
-        // What members draw themselves has its noise in it.
-        let errors = match dynamics.counted() {
-            Some(_) => None,
-            None => BorrowedErrors::new(dynamics, &self.logged)?,
-        };
-        let game = Game {
-            dynamics,
-            radius: &region.radius,
-            noise: if settings.noise { Noise::Gaussian } else { Noise::None },
-            task,
-            limits: Limits {
-                states: Some(&confines.farthest),
-                usual: Some(&confines.usual),
-                reward: reward_limits.map(|limits| [limits.low, limits.high]),
-                floor: task.floor.map(|least| Floor {
-                    least,
-                    patience: (settings.thresholds.outside_data * task.horizon as f64) as usize,
-                    support: self,
-                }),
-            },
-            policy,
-        };
+        let ground = Ground::new(self, task, settings)?;
+        let (game, region) = (ground.game(policy), &ground.region);
         let delta = region.monte_carlo_delta;
         let attack = |objective: &str, game: Game<'_>| {
-            let (model, errors) = (self, errors.as_ref());
+            let (model, errors) = (self, ground.errors.as_ref());
             Attack { objective, game, model, errors, settings, delta, seed, observer }.run()
         };
 
         let mut warnings = checks::of_model(self, task, settings, region.confidence.as_ref())?;
-        let Attacked { variants, second_opinion, warnings: of_return, mut timings } =
+        let Attacked { variants, second_opinion, improvement, warnings: of_return, mut timings } =
             attack("return", game)?;
         warnings.extend(of_return);
+        let reuse = task.trained_on.as_ref().map(|marks| {
+            let fitted = &self.episodes.all;
+            Reuse { shared: fitted.among(marks), of: fitted.len() }
+        });
+        if let Some(Reuse { shared, of }) = reuse.filter(|reuse| reuse.shared > 0) {
+            warnings.push(Warning::SharedEpisodes { shared, of });
+        }
         let mut constraints = Vec::new();
         for constraint in &task.constraints {
             let task = task.of_constraint(constraint);
@@ -104,18 +84,20 @@ impl Model {
             delta_covers,
             variants,
             second_opinion,
+            improvement,
+            reuse,
             constraints,
             calibration: self.calibration.clone(),
             guarantee,
             box_half_widths: region.radius.to_vec(),
             data: self.data.clone(),
-            members: dynamics.members(),
+            members: self.dynamics.members(),
             horizon: task.horizon,
             discount: task.discount,
             data_range: self.data_range.columns(),
             floor: task.floor,
-            state_limits: confines.are,
-            reward_limits,
+            state_limits: ground.confines.are.clone(),
+            reward_limits: ground.reward_limits,
             warnings,
             seed: seed.0,
             settings: settings.clone(),

@@ -10,6 +10,7 @@ use crate::calibration::Calibration;
 use crate::dataset::DataIdentity;
 use crate::evidence::{Evidence, Trajectory};
 use crate::guarantee::Guarantee;
+use crate::improvement::Improvement;
 use crate::settings::EvaluationSettings;
 use crate::task::{RewardLimits, StateLimits};
 use crate::variant::Variant;
@@ -36,6 +37,12 @@ pub struct Evaluation {
     /// but a bound above it has the logs against it.
     #[serde(default)]
     pub second_opinion: Option<Estimate>,
+    /// How much better the policy is than what it was compared with.
+    #[serde(default)]
+    pub improvement: Option<Improvement>,
+    /// Whether the policy was trained on the same episodes, if somebody has said what it was trained on.
+    #[serde(default)]
+    pub reuse: Option<Reuse>,
     /// What was found about the constraints, in the task's order.
     pub constraints: Vec<ConstraintResult>,
     /// How the model was calibrated.
@@ -76,6 +83,16 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
+    /// The largest factor on the worlds' disagreement at which the bound still reaches `threshold`, and the
+    /// factor that was used. None if no factor makes it reach that, or every one.
+    pub fn tipping_factor(&self, threshold: f64) -> Option<(f64, f64)> {
+        let decides = deciding(&self.variants)?;
+        let (limit, worlds) = (decides.worlds.as_ref()?, decides.members.len());
+        let (mean, bound) = (decides.estimate.mean, decides.lower_bound);
+        let tipping = limit.tipping_factor(mean, bound, worlds, threshold)?;
+        Some((tipping, limit.factor))
+    }
+
     /// What is expected without any caution: the mean over worlds, or else a neutral variant's.
     pub fn neutral(&self) -> Option<f64> {
         let rank = |result: &&VariantResult| match result.variant {
@@ -89,6 +106,15 @@ impl Evaluation {
         let found = self.variants.iter().filter(is_neutral).min_by_key(rank);
         found.map(|result| result.estimate.mean)
     }
+}
+
+/// Episodes that both the model and the policy were made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reuse {
+    /// How many of the model's episodes the policy was trained on.
+    pub shared: usize,
+    /// How many the model was fitted on.
+    pub of: usize,
 }
 
 /// What one variant found about the return or about a constraint.

@@ -62,6 +62,7 @@ pub mod task;
 
 mod adversary;
 mod attack;
+mod backtest;
 mod checks;
 mod confines;
 mod error;
@@ -69,8 +70,10 @@ mod evaluate;
 mod evaluation;
 mod evidence;
 mod game;
+mod ground;
 mod guarantee;
 mod hallucination;
+mod improvement;
 mod logs;
 mod model;
 mod nn;
@@ -87,24 +90,26 @@ mod worlds;
 
 pub use adversary::{AdversarySettings, Round};
 pub use attack::Finding;
+pub use backtest::backtest;
 pub use calibration::Calibration;
 pub use dataset::{Dataset, Transitions};
 pub use dynamics::{Dynamics, Prediction};
 pub use error::{BoxError, Error, Result};
-pub use evaluation::{ConstraintResult, Evaluation, VariantResult};
+pub use evaluation::{ConstraintResult, Evaluation, Reuse, VariantResult};
 pub use evidence::{Costs, Evidence, HorizonPoint, Trajectory};
 pub use guarantee::Guarantee;
+pub use improvement::Improvement;
 pub use logs::{LoggedActions, LoggedEpisodes, LoggedSample, Persistence};
 pub use model::{FitReport, Model, ModelSettings};
 pub use nn::Device;
 pub use progress::{Event, Observer, Silent};
-pub use replay::{Replay, Replayed, ReplayedGroup};
+pub use replay::{Backtest, Claim, Demand, Replay, Replayed, ReplayedGroup};
 pub use rng::{RowStreams, Seed, Stream};
 pub use rollout::{Streams, collect};
 pub use settings::EvaluationSettings;
 pub use task::{
-    Constraint, InitialStates, Policy, Reward, RewardLimits, StateBounds, StateLimits, Task,
-    Termination,
+    Against, Baseline, Constraint, InitialStates, Policy, Reward, RewardLimits, StateBounds,
+    StateLimits, Task, Termination,
 };
 pub use thresholds::Thresholds;
 pub use unseen::Unseen;

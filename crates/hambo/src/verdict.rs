@@ -9,8 +9,8 @@ use crate::warning::Warning;
 ///
 /// | verdict | when |
 /// |---|---|
-/// | no threshold | nobody said what the return should reach |
-/// | not certified | the bound is below the threshold, or a constraint's bound is below zero |
+/// | no threshold | nobody said what the return should reach, or what the policy should be better than |
+/// | not certified | the bound is below the threshold, that on the improvement below its margin, or a constraint's below zero |
 /// | inconclusive | all bounds are high enough, but a warning says that one of them may be too high; or there is no bound, because no conservative variant ran |
 /// | certified | all bounds are high enough, and there is no such warning |
 ///
@@ -37,10 +37,15 @@ pub enum Verdict {
 impl Verdict {
     /// The verdict on an evaluation whose return should reach `threshold`.
     pub fn of(evaluation: &Evaluation, threshold: Option<f64>) -> Self {
-        let Some(threshold) = threshold else { return Self::NoThreshold };
-        let of_constraints = evaluation.constraints.iter().map(|c| (c.lower_bound, 0.0));
-        let bounds: Vec<(Option<f64>, f64)> =
-            std::iter::once((evaluation.lower_bound, threshold)).chain(of_constraints).collect();
+        let of_return = threshold.map(|threshold| (evaluation.lower_bound, threshold));
+        let of_improvement =
+            evaluation.improvement.as_ref().map(|found| (Some(found.lower_bound), found.margin));
+        let mut bounds: Vec<(Option<f64>, f64)> =
+            of_return.into_iter().chain(of_improvement).collect();
+        if bounds.is_empty() {
+            return Self::NoThreshold;
+        }
+        bounds.extend(evaluation.constraints.iter().map(|c| (c.lower_bound, 0.0)));
         // Asked in this way, a NaN on either side certifies nothing.
         let reached = |&(bound, least): &(Option<f64>, f64)| bound.is_none_or(|b| b >= least);
         if !bounds.iter().all(reached) {

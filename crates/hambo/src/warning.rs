@@ -125,6 +125,13 @@ pub enum Warning {
         /// How many.
         episodes: usize,
     },
+    /// The policy was trained on episodes that the model was fitted on.
+    SharedEpisodes {
+        /// How many.
+        shared: usize,
+        /// Of how many.
+        of: usize,
+    },
     /// Few initial states were observed.
     FewStarts {
         /// Independent observations.
@@ -200,6 +207,7 @@ impl Warning {
             Self::LearnedKernel => "learned_kernel",
             Self::FewCalibrationEpisodes { .. } => "few_calibration_episodes",
             Self::FewReplayed { .. } => "few_replayed",
+            Self::SharedEpisodes { .. } => "shared_episodes",
             Self::FewStarts { .. } => "few_starts",
             Self::SkewedReturns { .. } => "skewed_returns",
             Self::NoTermination { .. } => "no_termination",
@@ -258,6 +266,9 @@ impl Warning {
                 "give logs with more episodes, or set aside more of them for calibration"
             }
             Self::FewReplayed { .. } => "give logs with more episodes",
+            Self::SharedEpisodes { .. } => {
+                "fit the model on episodes that the policy was not trained on, if there are enough"
+            }
             Self::Diverged { .. } => "lower the adversary's learning rate",
             Self::WeakerSetting { .. } => {
                 "return to the default, or accept the weaker setting by its name"
@@ -291,6 +302,7 @@ impl Warning {
             Self::FewStarts { .. } | Self::SkewedReturns { .. } => Some("task.initial_states"),
             Self::FewReplayed { .. } => Some("evaluation.thresholds.few_calibration_episodes"),
             Self::WeakerSetting { .. } => Some("evaluation.accept_weaker"),
+            Self::SharedEpisodes { .. } => None,
         }
     }
 
@@ -323,6 +335,7 @@ impl Warning {
             | Self::LearnedKernel
             | Self::FewReplayed { .. }
             | Self::FewStarts { .. }
+            | Self::SharedEpisodes { .. }
             | Self::NoTermination { .. }
             | Self::WeakerSetting { .. } => About::default(),
         }
@@ -344,6 +357,7 @@ impl Warning {
     /// | `estimated_norm`, `learned_kernel` | no | the proof no longer applies, but the bound stands where an ensemble's stands: on calibration |
     /// | `few_calibration_episodes` | no | the calibration is rougher for it, in either direction |
     /// | `few_replayed` | if there are none | nothing was asked of the worlds; a few widen the limit already |
+    /// | `shared_episodes` | no | policies that were tuned on the fitted model itself are certified wrongly no more often than others |
     /// | `few_starts` | no | the limit is wider for it already |
     /// | `skewed_returns` | yes, of conservative variants | the limit may fail more often than δ says |
     /// | `diverged` | no | training began again, and `not_converged` says whether it then converged |
@@ -371,6 +385,7 @@ impl Warning {
             | Self::LearnedKernel
             | Self::FewCalibrationEpisodes { .. }
             | Self::FewStarts { .. }
+            | Self::SharedEpisodes { .. }
             | Self::Diverged { .. } => false,
         }
     }
@@ -487,6 +502,11 @@ impl fmt::Display for Warning {
                 f,
                 "only {episodes} logged episodes tell how wrong the model's worlds are; the bound is lower \
                  for it"
+            ),
+            Self::SharedEpisodes { shared, of } => write!(
+                f,
+                "the policy was trained on {shared} of the {of} episodes that the model was fitted on, so that \
+                 what it takes for good may be the model's own error"
             ),
             Self::FewStarts { observed } => {
                 write!(f, "the Monte Carlo error rests on only {observed} observed initial states")

@@ -65,6 +65,23 @@ impl WorldsLimit {
             .map_or(0.0, |replay| students_quantile(replay.episodes(), delta) * unresolved);
         mean.mean - offset - of_worlds.hypot(of_starts).hypot(of_replay)
     }
+
+    /// The factor on the worlds' disagreement at which the limit is `threshold` instead of `limit`, for worlds
+    /// with this mean. None if no factor leads there.
+    pub(crate) fn tipping_factor(
+        &self,
+        mean: f64,
+        limit: f64,
+        worlds: usize,
+        threshold: f64,
+    ) -> Option<f64> {
+        let highest = mean - self.replay.as_ref().map_or(0.0, |replay| replay.offset);
+        let per_factor = (1.0 + 1.0 / worlds as f64).sqrt() * self.spread;
+        let of_others = (highest - limit).powi(2) - (self.factor * per_factor).powi(2);
+        let of_worlds = (highest - threshold).powi(2) - of_others.max(0.0);
+        (highest > threshold && of_worlds > 0.0 && per_factor > 0.0)
+            .then(|| of_worlds.sqrt() / per_factor)
+    }
 }
 
 #[cfg(test)]
@@ -74,6 +91,23 @@ mod tests {
 
     use super::*;
     use crate::rng::Seed;
+
+    #[test]
+    fn at_the_tipping_factor_the_limit_is_the_threshold() {
+        let estimates = [1.0, 2.0, 4.0, 5.0];
+        let mean = Estimate { mean: 3.0, std_error: 0.4, independent: 100, skewness: 0.0 };
+        let mut limit = WorldsLimit::new(&estimates, 0.05, None);
+        let bound = limit.lower_limit(&mean, 4, 0.05);
+        for threshold in [-9.0, bound, 1.0] {
+            let tipping = limit.tipping_factor(3.0, bound, 4, threshold).unwrap();
+            limit.factor = tipping;
+            assert!((limit.lower_limit(&mean, 4, 0.05) - threshold).abs() < 1e-9, "{tipping}");
+            limit.factor = limit.student;
+        }
+        // Above the mean there is no such factor, nor within the error of the starts.
+        assert_eq!(limit.tipping_factor(3.0, bound, 4, 3.5), None);
+        assert_eq!(limit.tipping_factor(3.0, bound, 4, 2.9), None);
+    }
 
     /// Worlds and truth from one distribution, the starts' error beside it.
     #[test]

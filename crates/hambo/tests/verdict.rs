@@ -92,10 +92,11 @@ fn kind(warning: &Warning) -> usize {
         Warning::WeakerSetting { .. } => 17,
         Warning::FewCalibrationEpisodes { .. } => 18,
         Warning::FewReplayed { .. } => 19,
+        Warning::SharedEpisodes { .. } => 20,
     }
 }
 
-const KINDS: usize = 20;
+const KINDS: usize = 21;
 
 /// Every kind, of a variant where it has one, and whether it stops a certificate.
 fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
@@ -140,6 +141,7 @@ fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
         (Warning::FewStarts { observed: 4 }, false),
         (Warning::FewCalibrationEpisodes { episodes: 4 }, false),
         (Warning::FewReplayed { episodes: 4 }, false),
+        (Warning::SharedEpisodes { shared: 3, of: 4 }, false),
         (Warning::FewReplayed { episodes: 0 }, true),
         (skewed, bounds),
         (Warning::NoTermination { terminated_episodes: 3 }, true),

@@ -3,160 +3,19 @@
 
 mod common;
 
-use std::sync::Arc;
-
-use common::calibrated;
-use hambo::dataset::Episode;
-use hambo::dynamics::{MemberPrediction, Members};
-use hambo::task::InitialStates;
+use common::linear::{Scattered, Steer, logs, model, task, truth};
 use hambo::{
-    BoxError, Dataset, Dynamics, Evaluation, EvaluationSettings, LoggedEpisodes, LoggedSample,
-    Model, Policy, Prediction, Result, Reward, RowStreams, Seed, Silent, StateBounds, Task,
-    Transitions, Unseen, Variant, Warning, WorldsLimit,
+    Evaluation, EvaluationSettings, LoggedEpisodes, Model, Seed, Silent, Variant, Warning,
+    WorldsLimit,
 };
-use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, array, s};
-use rand::RngExt;
-use rand_distr::StandardNormal;
-
-const STEPS: usize = 30;
-const NOISE: f32 = 0.1;
-
-/// Members that predict `x' = gain_k x + 0.5 a + bias`; the truth has a gain of 0.9 and no bias.
-struct Scattered {
-    gains: Vec<f32>,
-    bias: f32,
-}
-
-impl Scattered {
-    /// The truth and the members come from one distribution.
-    fn around_the_truth(bias: f32, seed: u64) -> Self {
-        let rng = &mut Seed(seed).stream("gains");
-        let mut gain = || 0.9 + 0.02 * rng.sample::<f32, _>(StandardNormal);
-        Self { gains: (0..10).map(|_| gain()).collect(), bias }
-    }
-}
-
-impl Dynamics for Scattered {
-    fn state_dim(&self) -> usize {
-        1
-    }
-
-    fn action_dim(&self) -> usize {
-        1
-    }
-
-    fn predicts_reward(&self) -> bool {
-        false
-    }
-
-    fn members(&self) -> usize {
-        self.gains.len()
-    }
-
-    fn predict_member(
-        &self,
-        member: usize,
-        states: ArrayView2<'_, f32>,
-        actions: ArrayView2<'_, f32>,
-    ) -> Result<MemberPrediction> {
-        let mean = &states * self.gains[member] + &actions * 0.5 + self.bias;
-        Ok(MemberPrediction { std: Array2::from_elem(mean.raw_dim(), NOISE), mean })
-    }
-
-    fn predict(
-        &self,
-        states: ArrayView2<'_, f32>,
-        actions: ArrayView2<'_, f32>,
-    ) -> Result<Prediction> {
-        let shape = (self.members(), states.nrows(), 1);
-        let mut means = Array3::zeros(shape);
-        for member in 0..self.members() {
-            let mean = self.predict_member(member, states, actions)?.mean;
-            means.index_axis_mut(Axis(0), member).assign(&mean);
-        }
-        Ok(Prediction::of_members(Members { means, stds: Array3::from_elem(shape, NOISE) }))
-    }
-}
-
-struct Steer;
-
-impl Policy for Steer {
-    fn act(
-        &self,
-        states: ArrayView2<'_, f32>,
-        _draws: &mut RowStreams,
-    ) -> std::result::Result<Array2<f32>, BoxError> {
-        Ok(states.mapv(|x| -0.1 * x + 0.2))
-    }
-}
-
-struct Position;
-
-impl Reward for Position {
-    fn reward(&self, transitions: &Transitions<'_>) -> std::result::Result<Array1<f32>, BoxError> {
-        Ok(transitions.next_states.column(0).to_owned())
-    }
-}
-
-/// What `Steer` earns on average from x = 1: everything is linear.
-fn truth() -> f64 {
-    let mut x = 1.0;
-    (0..STEPS)
-        .map(|_| {
-            x = 0.9 * x + 0.5 * (-0.1 * x + 0.2);
-            x
-        })
-        .sum()
-}
-
-/// Episodes of the true system under two noisy controllers.
-fn logs(episodes: usize, seed: u64) -> Dataset {
-    let rng = &mut Seed(seed).stream("logs");
-    let one = |index: usize| {
-        let feedback = if index.is_multiple_of(2) { -0.05 } else { -0.2 };
-        let mut states = Array2::from_elem((STEPS + 1, 1), 1.0);
-        let mut actions = Array2::zeros((STEPS, 1));
-        for t in 0..STEPS {
-            let (x, explored): (f32, f32) = (states[[t, 0]], rng.sample(StandardNormal));
-            let disturbed: f32 = rng.sample(StandardNormal);
-            actions[[t, 0]] = feedback * x + 0.2 + 0.1 * explored;
-            states[[t + 1, 0]] = 0.9 * x + 0.5 * actions[[t, 0]] + NOISE * disturbed;
-        }
-        Episode {
-            rewards: states.slice(s![1.., 0]).to_owned(),
-            next_states: states.slice(s![1.., ..]).to_owned(),
-            states: states.slice(s![..STEPS, ..]).to_owned(),
-            actions,
-            terminated: false,
-            truncated: true,
-        }
-    };
-    let sources = (0..episodes).map(|index| ["soft", "hard"][index % 2].to_owned()).collect();
-    let data = Dataset::from_episodes((0..episodes).map(one).collect()).unwrap();
-    data.with_sources(sources).unwrap()
-}
-
-fn model(dynamics: Scattered, logs: &Dataset) -> Model {
-    let rng = &mut Seed(0).stream("sample");
-    let unseen = Unseen::by_all(logs.all());
-    Model {
-        logged: LoggedSample::of(logs, &unseen, rng),
-        episodes: LoggedEpisodes::of(logs, &unseen, rng),
-        data_range: StateBounds::new(array![-20.0], array![20.0]).unwrap(),
-        data: logs.identity(),
-        ..calibrated(dynamics)
-    }
-}
 
 fn evaluate(model: &Model) -> Evaluation {
     evaluate_with(model, EvaluationSettings::default())
 }
 
 fn evaluate_with(model: &Model, settings: EvaluationSettings) -> Evaluation {
-    let starts = InitialStates::Fixed(array![[1.0]]);
-    let task = Task::new(starts, Some(Arc::new(Position)), STEPS);
     let settings = EvaluationSettings { episodes: 500, ..settings };
-    model.evaluate(&Steer, &task, &settings, Seed(1), &Silent).unwrap()
+    model.evaluate(&Steer, &task(), &settings, Seed(1), &Silent).unwrap()
 }
 
 fn limit(evaluation: &Evaluation) -> &WorldsLimit {
@@ -245,15 +104,13 @@ fn few_episodes_are_said_and_none_certify_nothing() {
 #[test]
 fn stress_tests_stand_beside_the_bound_and_do_not_move_it() {
     let model = model(Scattered::around_the_truth(0.0, 3), &logs(60, 3));
-    let starts = InitialStates::Fixed(array![[1.0]]);
-    let task = Task::new(starts, Some(Arc::new(Position)), STEPS);
     let mut settings = EvaluationSettings { episodes: 200, ..Default::default() };
-    let alone = model.evaluate(&Steer, &task, &settings, Seed(1), &Silent).unwrap();
+    let alone = model.evaluate(&Steer, &task(), &settings, Seed(1), &Silent).unwrap();
     settings.stress = true;
     settings.adversary.max_rounds = 1;
     settings.adversary.episodes = 20;
     settings.adversary.gradient_steps = 5;
-    let beside = model.evaluate(&Steer, &task, &settings, Seed(1), &Silent).unwrap();
+    let beside = model.evaluate(&Steer, &task(), &settings, Seed(1), &Silent).unwrap();
     let names: Vec<Variant> = beside.variants.iter().map(|result| result.variant).collect();
     use Variant::{Ca, Da1, DaInf, Ds, Worlds};
     assert_eq!(names, [Worlds, Ca, Da1, DaInf, Ds]);

@@ -83,8 +83,15 @@ pub(crate) fn run(args: &Demo, quiet: bool, progress: &Progress) -> Result<Exit>
     let basis = Basis { data: None, model: Some(model) };
     let bound = BoundFlags::default();
     let asked = Certify {
-        threshold,
-        evaluate: Evaluate { policy: policy.clone(), basis, bound, outputs, settings },
+        threshold: Some(threshold),
+        evaluate: Evaluate {
+            policy: policy.clone(),
+            basis,
+            trained_on: None,
+            bound,
+            outputs,
+            settings,
+        },
     };
     let mut typed: Vec<String> = vec!["hambo".into()];
     typed.extend(words.iter().flat_map(|word| word.split(' ').map(String::from)));

@@ -2,18 +2,22 @@
 
 use std::path::Path;
 
-use hambo::dataset::ColumnNames;
+use hambo::dataset::{ColumnNames, EpisodeMarks};
 use hambo::{Dataset, Verdict};
 use hambo_io::model::{self, Origin, SavedModel};
 use hambo_io::{atomic, report};
 
 use crate::args::{Evaluate, Outputs};
-use crate::assess::{self, Candidate, assess, document, record, resumable};
+use crate::assess::{self, Candidate, assess, document, record, resumable, with_baseline};
 use crate::config::Loaded;
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::run::{Run, RunRecord};
+use crate::screen::count;
 use crate::{config, describe, logs, screen, task};
+
+/// Episodes on which a model is rather fitted than on those that the policy was trained on.
+const LEAST_LEFT: usize = 20;
 
 /// What was asked for.
 pub(crate) struct Call<'a> {
@@ -30,10 +34,21 @@ pub(crate) fn run(call: &Call<'_>, quiet: bool, progress: &Progress) -> Result<E
     }
     check_threshold(threshold)?;
     check_outputs(&args.outputs)?;
-    let basis = Basis::of(args, &loaded, progress)?;
+    let mut basis = Basis::of(args, &loaded, progress)?;
+    let trained_on = match &args.trained_on {
+        Some(path) => {
+            let marks = EpisodeMarks::of(&logs::read(path, &loaded, progress)?);
+            basis.leave_out(&marks, progress);
+            Some(marks)
+        }
+        None => None,
+    };
     let names = basis.names();
-    let mut policy = Candidate::load(&args.policy, (names.states.len(), names.actions.len()))?;
+    let widths = (names.states.len(), names.actions.len());
+    let mut policy = Candidate::load(&args.policy, widths)?;
     let defined = task::define(&loaded, &names, basis.origin())?;
+    let mut defined = with_baseline(defined, &args.bound, widths)?;
+    defined.task.trained_on = trained_on;
     let record = RunRecord {
         threshold,
         ..record(&policy, &basis.identity()?, basis.origin(), &defined, call.words)
@@ -108,6 +123,22 @@ impl<'a> Basis<'a> {
                 Ok(Self::Data { dataset, origin, path })
             }
             (None, None) => Err(Failure::input("give --model MODEL, or data to fit one to")),
+        }
+    }
+
+    /// Goes without the episodes that the policy was trained on, if enough others are left.
+    fn leave_out(&mut self, marks: &EpisodeMarks, progress: &Progress) {
+        let Self::Data { dataset, .. } = self else { return };
+        let all = dataset.episodes().len();
+        let Some(others) = dataset.without(marks) else { return };
+        let left = others.episodes().len();
+        if left < all && left >= LEAST_LEFT {
+            progress.note(&format!(
+                "the model is fitted on the {} of {} episodes that the policy was not trained on",
+                count(left),
+                count(all)
+            ));
+            **dataset = others;
         }
     }
 

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod backtest;
 mod demo;
 mod evaluate;
 mod fit;
@@ -29,10 +30,11 @@ pub(crate) fn run(invocation: &Invocation) -> Result<Exit> {
             evaluate::run(&call, quiet, progress)
         }
         Command::Certify(args) => {
-            let threshold = Some(args.threshold);
-            let call = evaluate::Call { args: &args.evaluate, threshold, words: &invocation.words };
+            let (args, threshold) = (&args.evaluate, args.threshold);
+            let call = evaluate::Call { args, threshold, words: &invocation.words };
             evaluate::run(&call, quiet, progress)
         }
+        Command::Backtest(args) => backtest::run(args, quiet, progress),
         Command::Rank(args) => rank::run(args, &invocation.words, quiet, progress),
         Command::Report(args) => report::run(args, progress),
         Command::Config(Config::Schema) => print_schema(),

@@ -8,7 +8,7 @@ use hambo_io::{atomic, model};
 use serde::Serialize;
 
 use crate::args::Rank;
-use crate::assess::{self, Candidate, assess, document, record};
+use crate::assess::{self, Candidate, assess, document, record, with_baseline};
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
 use crate::run::Run;
@@ -20,6 +20,8 @@ use crate::{config, logs, screen, task};
 struct Ranked {
     policy: String,
     lower_bound: Option<f64>,
+    /// On the improvement, if there is a baseline.
+    improvement: Option<f64>,
     /// The mean return of the first neutral variant.
     neutral: Option<f64>,
     #[serde(rename = "true")]
@@ -53,11 +55,12 @@ pub(crate) fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progres
     let saved = logs::load(&args.model)?;
     let identity = model::fingerprint(&args.model)?;
     let columns = &saved.model.data.names;
+    let widths = (columns.states.len(), columns.actions.len());
     let defined = task::define(&loaded, columns, &saved.origin)?;
+    let defined = with_baseline(defined, &args.bound, widths)?;
     // All files are looked at before the first one is played.
     let mut candidates = Vec::new();
     for path in &args.policies {
-        let widths = (columns.states.len(), columns.actions.len());
         let mut candidate = Candidate::load(path, widths)?;
         candidate.compare(&saved)?;
         candidates.push(candidate);
@@ -106,6 +109,7 @@ fn of(name: &str, document: &ResultDocument, truth: Option<f64>) -> Ranked {
     Ranked {
         policy: name.into(),
         lower_bound: found.lower_bound,
+        improvement: found.improvement.as_ref().map(|found| found.lower_bound),
         neutral: found.neutral(),
         truth,
         warnings: warnings.chain(document.notes.iter().cloned()).collect(),
@@ -115,13 +119,16 @@ fn of(name: &str, document: &ResultDocument, truth: Option<f64>) -> Ranked {
 fn describe(ranked: &[Ranked], rank_correlation: Option<f64>, quiet: bool) -> String {
     let shown = |value: Option<f64>| value.map_or("-".into(), number);
     let has_truth = ranked.iter().any(|ranked| ranked.truth.is_some());
+    let has_baseline = ranked.iter().any(|ranked| ranked.improvement.is_some());
     let mut header = vec!["rank", "policy", "lower bound", "neutral"];
+    header.extend(has_baseline.then_some("better by"));
     header.extend(has_truth.then_some(["true", "holds"]).into_iter().flatten());
     header.push("warnings");
     let mut rows = vec![header.into_iter().map(String::from).collect::<Vec<_>>()];
     for (index, ranked) in ranked.iter().enumerate() {
         let mut row = vec![(index + 1).to_string(), ranked.policy.clone()];
         row.extend([shown(ranked.lower_bound), shown(ranked.neutral)]);
+        row.extend(has_baseline.then(|| shown(ranked.improvement)));
         if has_truth {
             let holds = ranked.truth.zip(ranked.lower_bound).map(|(truth, bound)| bound <= truth);
             row.push(shown(ranked.truth));
@@ -225,6 +232,7 @@ mod tests {
         let of = |&(bound, truth): &(f64, f64)| Ranked {
             policy: String::new(),
             lower_bound: Some(bound),
+            improvement: None,
             neutral: None,
             truth: Some(truth),
             warnings: Vec::new(),

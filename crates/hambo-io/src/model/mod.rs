@@ -38,8 +38,8 @@ use crate::error::{Error, Result};
 
 /// The version of the format that this crate writes and reads. Schema 1 had no sample of the logs,
 /// schema 2 no names of columns, and its origin stood apart; schema 3 kept no whole episodes, schema 4
-/// not which episodes of the data they are.
-pub const SCHEMA: u64 = 5;
+/// not which episodes of the data they are, schema 5 no marks of all that it was fitted on.
+pub const SCHEMA: u64 = 6;
 
 pub(crate) const DOCUMENT: &str = "model.json";
 const NETWORKS: &str = "networks.safetensors";

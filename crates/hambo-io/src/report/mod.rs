@@ -1,9 +1,11 @@
 //! An evaluation as one page that stands alone: HTML with inline SVG, without scripts and without
 //! anything fetched from elsewhere. The first screen is the decision, the rest its evidence.
 
+mod backtest;
 mod contents;
 mod data;
 mod figures;
+mod frame;
 mod guarantee;
 mod markup;
 mod page;
@@ -14,12 +16,13 @@ mod text;
 mod words;
 mod worlds;
 
-use hambo::Evaluation;
+use hambo::{Backtest, Evaluation};
 
 #[cfg(feature = "png")]
 pub use png::{DrawingError, png};
 pub use text::{decimals, floor};
 
+use crate::result::BacktestDocument;
 use contents::Contents;
 pub use contents::ReportOptions;
 
@@ -34,4 +37,14 @@ pub fn html(evaluation: &Evaluation, options: &ReportOptions) -> String {
 pub fn figures(evaluation: &Evaluation, options: &ReportOptions) -> Vec<(&'static str, String)> {
     let contents = Contents::new(evaluation, options);
     figures::all(&contents).iter().map(|figure| (figure.name, figure.standalone())).collect()
+}
+
+/// A backtest as one HTML file.
+pub fn backtest_html(document: &BacktestDocument, title: &str) -> String {
+    backtest::page(document, title)
+}
+
+/// Decimals with which a backtest's claims are printed.
+pub fn backtest_decimals(backtest: &Backtest) -> usize {
+    backtest::decimals(backtest)
 }

@@ -3,12 +3,11 @@
 use hambo::{Variant, VariantResult, Verdict};
 
 use super::contents::Contents;
-use super::figures::{self, Figure, STYLE};
+use super::figures::{self, Figure};
+use super::frame::{self, picture};
 use super::markup::{NUMBER, TEXT, facts, section, table};
-use super::text::{as_given, escape, fixed, in_lines, percent, rounded_down};
-use super::{data, guarantee, words, worlds};
-
-const PAGE_STYLE: &str = include_str!("page.css");
+use super::text::{as_given, escape, fixed, in_lines, percent, rounded_down, sentence};
+use super::{backtest, data, guarantee, words, worlds};
 
 pub(super) fn page(contents: &Contents<'_>) -> String {
     let figures = figures::all(contents);
@@ -18,8 +17,10 @@ pub(super) fn page(contents: &Contents<'_>) -> String {
     };
     let sections = [
         warnings(contents),
+        improvement(contents),
         constraints(contents),
         guarantee::guarantee(contents),
+        backtest::within(contents),
         worlds::replay(contents),
         assumptions(contents),
         section("returns", "Returns", "", &pictures(&figures, &["returns", "horizon"], "pair")),
@@ -29,19 +30,10 @@ pub(super) fn page(contents: &Contents<'_>) -> String {
         data::data(contents),
         reproduce(contents),
     ];
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}: {}</title>\n\
-         <style>{STYLE}{PAGE_STYLE}</style>\n</head>\n<body>\n<main>\n{}\n{}\n{}\n\
-         <footer>hambo {}</footer>\n</main>\n</body>\n</html>\n",
-        escape(title),
-        contents.verdict,
-        header(contents, title),
-        top(contents, &figures),
-        sections.concat(),
-        escape(&contents.evaluation.version),
-    )
+    let content =
+        format!("{}\n{}\n{}", header(contents, title), top(contents, &figures), sections.concat());
+    let word = contents.verdict.to_string();
+    frame::whole(title, &word, &content, &contents.evaluation.version)
 }
 
 const GAP: &str = "Between the neutral estimate and the bound lies what the data leaves open. Data where \
@@ -72,8 +64,8 @@ fn header(contents: &Contents<'_>, title: &str) -> String {
 /// The first screen: what was found, and the picture of it.
 fn top(contents: &Contents<'_>, figures: &[Figure]) -> String {
     let (class, sign) = match contents.verdict {
-        Verdict::Certified { .. } => ("certified", "M4 12.5l5 5L20 6.5"),
-        Verdict::NotCertified => ("not-certified", "M6 6l12 12M18 6L6 18"),
+        Verdict::Certified { .. } => ("certified", frame::YES),
+        Verdict::NotCertified => ("not-certified", frame::NO),
         Verdict::Inconclusive { .. } => {
             ("inconclusive", "M8 8.5a4 4 0 1 1 5.5 3.7c-1 .5-1.5 1.1-1.5 2.3M12 18.6v.1")
         }
@@ -92,14 +84,23 @@ fn top(contents: &Contents<'_>, figures: &[Figure]) -> String {
     if let Some(expected) = contents.evaluation.neutral() {
         fact("", "Neutral estimate", &fixed(expected, contents.decimals));
     }
+    if let Some((earned, more)) = words::against_logs(contents) {
+        fact("", "The logs earned", &earned);
+        fact("", "Bound against that", &more);
+    }
+    let sentences = [
+        Some(words::of_verdict(contents)),
+        words::of_improvement(contents),
+        worlds::backtest(contents).map(|found| sentence(&found.summary)),
+    ];
+    let sentences: Vec<String> = sentences.into_iter().flatten().collect();
     let bounds = figures.iter().find(|figure| figure.name == "bounds").map(picture);
     format!(
-        "<div class=\"top {class}\"><div><p class=\"badge\"><svg viewBox=\"0 0 24 24\" \
-         aria-hidden=\"true\"><path d=\"{sign}\"/></svg>{}</p><p class=\"sentence\">{}</p>\
+        "<div class=\"top {class}\"><div>{}<p class=\"sentence\">{}</p>\
          <dl class=\"facts\">{facts}</dl><p class=\"covers\">{} See <a href=\"#guarantee\">what is \
          guaranteed</a>.{}</p></div>{}</div>",
-        contents.verdict,
-        escape(&words::of_verdict(contents)),
+        frame::badge(sign, &contents.verdict.to_string()),
+        escape(&sentences.join(" ")),
         escape(&words::of_confidence(contents)),
         match remarks(contents).len() {
             0 => String::new(),
@@ -108,16 +109,6 @@ fn top(contents: &Contents<'_>, figures: &[Figure]) -> String {
         },
         bounds.unwrap_or_default()
     )
-}
-
-fn picture(figure: &Figure) -> String {
-    let drawings: Vec<String> = figure.drawings.iter().map(|d| d.element("")).collect();
-    let content = match drawings.len() {
-        1 if figure.drawings[0].width > 300.0 => drawings.concat(),
-        _ => format!("<div class=\"panels\">{}</div>", drawings.concat()),
-    };
-    let (heading, caption) = (escape(figure.heading), escape(&figure.caption));
-    format!("<figure><h3>{heading}</h3>{content}<figcaption>{caption}</figcaption></figure>")
 }
 
 /// The figures of these names, side by side (`pair`) or below each other (`wide`).
@@ -195,16 +186,6 @@ fn in_code(text: &str) -> String {
     parts.collect()
 }
 
-/// With a capital, a full stop, and true apostrophes.
-fn sentence(text: &str) -> String {
-    let text = &text.replace('\'', "’");
-    let mut rest = text.trim_end_matches('.').chars();
-    match rest.next() {
-        Some(first) => first.to_uppercase().collect::<String>() + rest.as_str() + ".",
-        None => String::new(),
-    }
-}
-
 fn constraints(contents: &Contents<'_>) -> String {
     let rows: Vec<Vec<String>> = contents
         .evaluation
@@ -226,6 +207,37 @@ fn constraints(contents: &Contents<'_>) -> String {
         [("Constraint", TEXT), ("Lower bound", NUMBER), ("Required: at least zero", TEXT)];
     let lead = "The mean over the steps of an episode, bounded in the same way as the return.";
     section("constraints", "Constraints", lead, &table(&columns, &rows, None))
+}
+
+/// How much better the policy is, and how that was found.
+fn improvement(contents: &Contents<'_>) -> String {
+    let Some(found) = &contents.evaluation.improvement else { return String::new() };
+    let decimals = contents.decimals;
+    let columns = [
+        ("Against", TEXT),
+        ("Earns", NUMBER),
+        ("Improvement", NUMBER),
+        ("Spread of worlds", NUMBER),
+        ("Factor", NUMBER),
+        ("Lower bound", NUMBER),
+        ("By two separate bounds", NUMBER),
+    ];
+    let row = vec![
+        escape(&found.against),
+        fixed(found.baseline.mean, decimals),
+        format!(
+            "{} ± {}",
+            fixed(found.estimate.mean, decimals),
+            fixed(found.estimate.std_error, decimals)
+        ),
+        fixed(found.spread, decimals),
+        fixed(found.factor, 2),
+        rounded_down(found.lower_bound, decimals),
+        rounded_down(found.by_separate_bounds, decimals),
+    ];
+    let lead = "Both were played in the same worlds, from the same starts and with the same draws, so that what \
+                all worlds get wrong alike cancels.";
+    section("improvement", "The improvement", lead, &table(&columns, &[row], None))
 }
 
 fn adversaries(contents: &Contents<'_>, figures: &[Figure]) -> String {

@@ -22,6 +22,16 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
+/// With a capital, a full stop, and true apostrophes.
+pub(super) fn sentence(text: &str) -> String {
+    let text = &text.replace('\'', "’");
+    let mut rest = text.trim_end_matches('.').chars();
+    match rest.next() {
+        Some(first) => first.to_uppercase().collect::<String>() + rest.as_str() + ".",
+        None => String::new(),
+    }
+}
+
 /// The first `most` characters, with a sign that some are missing.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {

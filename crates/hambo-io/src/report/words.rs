@@ -23,9 +23,15 @@ pub(super) fn of_variant(variant: Variant) -> &'static str {
 pub(super) fn of_verdict(contents: &Contents<'_>) -> String {
     let evaluation = contents.evaluation;
     let bound = evaluation.lower_bound.map(|bound| rounded_down(bound, contents.decimals));
-    let threshold = contents.options.threshold.map(as_given).unwrap_or_default();
+    let threshold = contents.options.threshold.map(as_given);
     let steps = evaluation.horizon;
-    match (&contents.verdict, bound) {
+    // Without a threshold the verdict is about the improvement.
+    let asked = match &threshold {
+        Some(_) => &contents.verdict,
+        None => &Verdict::NoThreshold,
+    };
+    let threshold = threshold.unwrap_or_default();
+    match (asked, bound) {
         (_, None) => "Only neutral variants ran. They estimate the return, but bound nothing: run \
                       the default, or one of worlds, CA, DA1 and DAinf."
             .into(),
@@ -50,6 +56,9 @@ pub(super) fn of_verdict(contents: &Contents<'_>) -> String {
                 .collect();
             let reaches = evaluation.lower_bound >= contents.options.threshold;
             match reaches {
+                true if unproven.is_empty() => {
+                    format!("Over {steps} steps the policy’s expected return is at least {bound}.")
+                }
                 true => format!(
                     "The return is at least {bound}, but the data does not prove that the policy \
                      keeps this constraint: {}.",
@@ -74,6 +83,40 @@ pub(super) fn of_verdict(contents: &Contents<'_>) -> String {
             format!("Over {steps} steps the policy’s expected return is at least {bound}.")
         }
     }
+}
+
+/// How much better the policy is, if it was compared with something.
+pub(super) fn of_improvement(contents: &Contents<'_>) -> Option<String> {
+    let found = contents.evaluation.improvement.as_ref()?;
+    let decimals = contents.decimals;
+    let (bound, margin) = (rounded_down(found.lower_bound, decimals), as_given(found.margin));
+    let against =
+        format!("{} ({} over the horizon)", found.against, fixed(found.baseline.mean, decimals));
+    Some(match found.lower_bound >= found.margin {
+        true => format!(
+            "Its improvement on {against} is at least {bound}, and so reaches the margin of {margin}."
+        ),
+        false => format!(
+            "The data does not prove that its improvement on {against} reaches the margin of {margin}: the \
+             bound is {bound}."
+        ),
+    })
+}
+
+/// The bound against what the logs earned, as a share of that.
+pub(super) fn against_logs(contents: &Contents<'_>) -> Option<(String, String)> {
+    let replay = worlds::limit(contents)?.replay.as_ref()?;
+    let (earned, bound) = (replay.earned?.mean, contents.evaluation.lower_bound?);
+    let share = 100.0 * (bound - earned) / earned.abs();
+    let more = match share.is_finite() {
+        true => format!("{} %", signed(share)),
+        false => "–".into(),
+    };
+    Some((fixed(earned, contents.decimals), more))
+}
+
+fn signed(value: f64) -> String {
+    format!("{}{}", if value > 0.0 { "+" } else { "" }, fixed(value, 0))
 }
 
 /// What holds with which probability.

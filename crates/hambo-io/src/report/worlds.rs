@@ -1,6 +1,6 @@
 //! The limit over worlds, and what logged episodes say of them.
 
-use hambo::{Replay, ReplayedGroup, WorldsLimit};
+use hambo::{Backtest, Replay, ReplayedGroup, WorldsLimit};
 
 use super::contents::Contents;
 use super::markup::{NUMBER, TEXT, section, table};
@@ -9,6 +9,12 @@ use super::text::{escape, fixed, number, percent, rounded_down};
 /// The limit of the variant that decides, if it is one over worlds.
 pub(super) fn limit<'a>(contents: &Contents<'a>) -> Option<&'a WorldsLimit> {
     contents.deciding.and_then(|variant| variant.worlds.as_ref())
+}
+
+/// What would have been claimed of the logs.
+pub(super) fn backtest<'a>(contents: &Contents<'a>) -> Option<&'a Backtest> {
+    let replay = limit(contents).and_then(|limit| limit.replay.as_ref());
+    replay.map(|replay| &replay.backtest)
 }
 
 /// The limit, term by term.

@@ -33,6 +33,12 @@ impl Sources {
         Self { names: self.names.clone(), of_episodes }
     }
 
+    /// Of some of the episodes, without the names of all others.
+    pub(crate) fn among(&self, episodes: &[usize]) -> Self {
+        let of_episodes = episodes.iter().map(|&episode| self.names[self.of(episode)].clone());
+        Self::new(&of_episodes.collect::<Vec<_>>())
+    }
+
     /// Whether it can be of so many episodes: needed after loading.
     pub(crate) fn fits(&self, episodes: usize) -> bool {
         self.of_episodes.len() == episodes

@@ -3,7 +3,7 @@
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
-use super::{Batch, Dataset};
+use super::{Batch, Dataset, EpisodeSpan};
 use crate::error::{Error, Result};
 use crate::rng::Stream;
 
@@ -68,6 +68,29 @@ impl<'a> Subset<'a> {
     pub(crate) fn only(&self, is_wanted: impl Fn(usize) -> bool) -> Self {
         let episodes = self.episodes.iter().copied().filter(|&episode| is_wanted(episode));
         Self::new(self.dataset, episodes.collect())
+    }
+
+    /// A dataset of its own: a copy.
+    pub fn to_dataset(&self) -> Dataset {
+        let (all, rows) = (self.dataset, (0..self.rows()).map(|index| self.row(index)));
+        let Batch { states, actions, rewards, next_states } =
+            all.gather(&rows.collect::<Vec<usize>>());
+        let span = |(&episode, &end): (&usize, &usize)| {
+            let EpisodeSpan { rows, terminated, truncated } = all.episodes[episode].clone();
+            EpisodeSpan { rows: end - rows.len()..end, terminated, truncated }
+        };
+        Dataset {
+            state_dim: all.state_dim,
+            action_dim: all.action_dim,
+            states: states.into_raw_vec_and_offset().0.into(),
+            actions: actions.into_raw_vec_and_offset().0.into(),
+            rewards: rewards.into_raw_vec_and_offset().0.into(),
+            next_states: next_states.into_raw_vec_and_offset().0.into(),
+            episodes: self.episodes.iter().zip(&self.row_ends).map(span).collect(),
+            sources: all.sources.as_ref().map(|sources| sources.among(&self.episodes)),
+            names: all.names.clone(),
+            notes: all.notes.clone(),
+        }
     }
 
     /// The whole dataset that this is a part of.

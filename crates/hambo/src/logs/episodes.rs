@@ -6,7 +6,7 @@ use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;
 
 use super::tensors::{Read, Written};
-use crate::dataset::{Batch, Dataset, Sources};
+use crate::dataset::{Batch, Dataset, EpisodeMarks, Sources};
 use crate::error::Result;
 use crate::rng::Stream;
 use crate::unseen::Unseen;
@@ -30,6 +30,8 @@ pub struct LoggedEpisodes {
     pub unseen: Array2<bool>,
     /// Where they came from, if somebody has said it.
     pub sources: Option<Sources>,
+    /// All episodes of the data, these and others.
+    pub all: EpisodeMarks,
 }
 
 impl LoggedEpisodes {
@@ -58,8 +60,15 @@ impl LoggedEpisodes {
             unseen: unseen.of_rows(dataset, &firsts),
             sources: dataset.sources().map(|sources| sources.only(&kept)),
             transitions: dataset.gather(&kept.iter().flat_map(|&e| span(e)).collect::<Vec<_>>()),
+            all: EpisodeMarks::of(dataset),
             numbers: kept,
         }
+    }
+
+    /// The same as episodes that are none of the `count` of other data.
+    pub(crate) fn not_among(mut self, count: usize) -> Self {
+        self.numbers.iter_mut().for_each(|number| *number += count);
+        self
     }
 
     /// Of data that nobody has kept.
@@ -71,6 +80,7 @@ impl LoggedEpisodes {
             terminated: Vec::new(),
             unseen: Array2::default((0, 1)),
             sources: None,
+            all: EpisodeMarks::default(),
         }
     }
 
@@ -108,7 +118,7 @@ impl LoggedEpisodes {
     /// The arrays in the safetensors format; `sources` are not among them.
     pub fn to_safetensors(&self) -> Vec<u8> {
         let written = Written::default().batch(&self.transitions).counts("ends", &self.ends);
-        let written = written.counts("numbers", &self.numbers);
+        let written = written.counts("numbers", &self.numbers).marks("all", self.all.as_slice());
         let shape = [self.terminated.len()];
         let written = written.flags("terminated", &shape, self.terminated.iter());
         written.flags("unseen", self.unseen.shape(), self.unseen.iter()).to_bytes()
@@ -123,6 +133,7 @@ impl LoggedEpisodes {
             ends: read.counts("ends")?,
             terminated: read.flags("terminated")?,
             unseen: read.matrix_of_flags("unseen")?,
+            all: EpisodeMarks::new(read.marks("all")?),
             sources,
         })
     }

@@ -42,8 +42,12 @@ impl Written {
         self
     }
 
-    pub(super) fn counts(mut self, name: &'static str, values: &[usize]) -> Self {
-        let bytes = values.iter().flat_map(|&value| (value as u64).to_le_bytes()).collect();
+    pub(super) fn counts(self, name: &'static str, values: &[usize]) -> Self {
+        self.marks(name, &values.iter().map(|&value| value as u64).collect::<Vec<_>>())
+    }
+
+    pub(super) fn marks(mut self, name: &'static str, values: &[u64]) -> Self {
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.0.push((name, Dtype::U64, vec![values.len()], bytes));
         self
     }
@@ -90,10 +94,14 @@ impl<'a> Read<'a> {
     }
 
     pub(super) fn counts(&self, name: &str) -> Result<Vec<usize>> {
+        let counts = self.marks(name)?.into_iter().map(usize::try_from);
+        counts.collect::<Result<_, _>>().map_err(|error| wrong(name, &error))
+    }
+
+    pub(super) fn marks(&self, name: &str) -> Result<Vec<u64>> {
         let view = self.find(name, Dtype::U64, 1)?;
         let (numbers, _) = view.data().as_chunks::<8>();
-        let counts = numbers.iter().map(|&bytes| usize::try_from(u64::from_le_bytes(bytes)));
-        counts.collect::<Result<_, _>>().map_err(|error| wrong(name, &error))
+        Ok(numbers.iter().map(|&bytes| u64::from_le_bytes(bytes)).collect())
     }
 
     fn matrix(&self, name: &str) -> Result<Array2<f32>> {

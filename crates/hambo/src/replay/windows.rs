@@ -14,6 +14,7 @@ use rand::seq::SliceRandom;
 pub(super) const MOST_WINDOWS: usize = 500;
 
 /// A piece of a logged episode.
+#[derive(Clone)]
 pub(super) struct Window {
     pub(super) episode: usize,
     /// Whether it starts where the episode did.
@@ -23,8 +24,8 @@ pub(super) struct Window {
     /// Steps that count: all of the horizon if the episode terminated in them, for it then has no more
     /// rewards.
     pub(super) steps: usize,
-    /// What it earned in these steps.
-    pub(super) earned: f64,
+    /// What it had earned after each of its rows, until it ended.
+    pub(super) earned: Vec<f64>,
 }
 
 /// Pieces of all episodes, in the order of the episodes.
@@ -87,14 +88,25 @@ impl Window {
         let end = ends.iter().position(|&ended| ended).map(|last| last + 1);
         let discount = f64::from(task.discount);
         let weighted =
-            rewards.iter().take(end.unwrap_or(rows.len())).scan(1.0, |weight, &reward| {
-                let earned = *weight * f64::from(reward);
-                *weight *= discount;
-                Some(earned)
+            rewards.iter().take(end.unwrap_or(rows.len())).scan((1.0, 0.0), |so_far, &reward| {
+                so_far.1 += so_far.0 * f64::from(reward);
+                so_far.0 *= discount;
+                Some(so_far.1)
             });
         let steps = if end.is_some() { task.horizon } else { rows.len() };
         let is_first = rows.start == episodes.rows(episode).start;
-        Ok(Self { episode, is_first, earned: weighted.sum(), rows, steps })
+        Ok(Self { episode, is_first, earned: weighted.collect(), rows, steps })
+    }
+
+    /// Steps of it that count in the first `horizon` ones.
+    pub(super) fn steps_within(&self, horizon: usize) -> usize {
+        self.steps.min(horizon)
+    }
+
+    /// What it earned in its first `horizon` steps.
+    pub(super) fn earned_within(&self, horizon: usize) -> f64 {
+        let steps = self.earned.len().min(horizon);
+        if steps == 0 { 0.0 } else { self.earned[steps - 1] }
     }
 }
 

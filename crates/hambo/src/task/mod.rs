@@ -8,6 +8,7 @@ pub mod pendulum;
 pub mod point_env;
 pub mod point_safety;
 
+mod against;
 mod ask;
 mod bounds;
 mod constraint;
@@ -18,6 +19,7 @@ mod parts;
 use std::fmt;
 use std::sync::Arc;
 
+pub use against::{Against, Baseline};
 pub(crate) use ask::{act, reward, terminated};
 pub use bounds::{RewardLimits, StateBounds, StateLimits};
 pub use constraint::Constraint;
@@ -25,6 +27,7 @@ pub use controllers::{NoisyPolicy, UniformPolicy};
 pub use initial::{InitialStates, Starts};
 pub use parts::{Policy, Reward, Simulator, Termination};
 
+use crate::dataset::EpisodeMarks;
 use crate::error::{Error, Result};
 
 /// Where a return comes from: starts, rewards, ends, and how long to go on.
@@ -50,6 +53,10 @@ pub struct Task {
     pub floor: Option<f32>,
     /// What else must hold; each is bounded on its own.
     pub constraints: Vec<Constraint>,
+    /// What the policy must be better than, if anything.
+    pub against: Option<Against>,
+    /// The episodes that the policy was trained on, if somebody has said it.
+    pub trained_on: Option<EpisodeMarks>,
 }
 
 impl Task {
@@ -69,6 +76,8 @@ impl Task {
             reward_bounds: None,
             floor: None,
             constraints: Vec::new(),
+            against: None,
+            trained_on: None,
         }
     }
 
@@ -99,6 +108,12 @@ impl Task {
                 return Err(Error::Setting { name: "constraints", value, expected });
             }
         }
+        if let Some(Against { margin, .. }) =
+            self.against.as_ref().filter(|a| !a.margin.is_finite())
+        {
+            let value = margin.to_string();
+            return Err(Error::Setting { name: "margin", value, expected: "a number" });
+        }
         Ok(())
     }
 
@@ -106,7 +121,7 @@ impl Task {
     pub(crate) fn of_constraint(&self, constraint: &Constraint) -> Self {
         let reward = Some(constraint.per_step(self.horizon));
         // The floor is one of rewards.
-        Self { reward, discount: 1.0, floor: None, ..self.clone() }
+        Self { reward, discount: 1.0, floor: None, against: None, ..self.clone() }
     }
 }
 
@@ -122,6 +137,7 @@ impl fmt::Debug for Task {
             .field("reward_bounds", &self.reward_bounds)
             .field("floor", &self.floor)
             .field("constraints", &self.constraints)
+            .field("against", &self.against)
             .finish()
     }
 }

@@ -1,6 +1,8 @@
 //! A model whose every expectation is known.
 #![allow(dead_code)] // Each test file uses a part of it.
 
+pub(crate) mod linear;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

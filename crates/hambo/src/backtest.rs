@@ -1,0 +1,151 @@
+//! Does the certificate tell the truth about this system? Episodes whose return is known are left out,
+//! worlds are fitted on the others, and what would have been certified is held against what was earned.
+
+use ndarray::{Array2, ArrayView2};
+
+use crate::dataset::Dataset;
+use crate::error::{BoxError, Error, Result};
+use crate::ground::Ground;
+use crate::logs::LoggedEpisodes;
+use crate::model::{Model, ModelSettings};
+use crate::progress::Observer;
+use crate::replay::{Apart, Backtest, Claim, Demand, Player};
+use crate::rng::{RowStreams, Seed};
+use crate::settings::EvaluationSettings;
+use crate::task::{Policy, Task};
+use crate::unseen::Unseen;
+
+/// Parts that are left out, one after the other, at the most.
+const MOST_PARTS: usize = 5;
+
+/// Parts of logs without sources, in the order of the episodes, if there are enough; otherwise two.
+const PARTS_IN_ORDER: usize = 3;
+
+/// Episodes of a part that is left out, at the least.
+const LEAST_IN_PART: usize = 5;
+
+/// Leaves out one source of the logs after the other, fits worlds on the rest, and holds what they would
+/// have certified of whoever acted in it against what was earned there. Several sources are left out
+/// together if there are more than five; logs without sources are left out in thirds, in their order.
+///
+/// It takes as long as so many fits. An observer that keeps what was found makes an interrupted backtest
+/// go on.
+pub fn backtest(
+    data: &Dataset,
+    model_settings: &ModelSettings,
+    task: &Task,
+    settings: &EvaluationSettings,
+    seed: Seed,
+    observer: &dyn Observer,
+) -> Result<Backtest> {
+    let parts = parts(data)?;
+    let mut claims = Vec::new();
+    for part in &parts {
+        let name = format!("backtest, {}", part.name);
+        let failed = |source: BoxError| Error::Kept { part: name.clone(), source };
+        let kept = observer.recall(&name).map_err(failed)?;
+        let of_part: Vec<Claim> = match kept {
+            Some(kept) => serde_json::from_slice(&kept).map_err(|error| failed(error.into()))?,
+            None => {
+                let found = without(part, data, model_settings, task, settings, seed, observer)?;
+                let bytes = serde_json::to_vec(&found).map_err(|error| failed(error.into()))?;
+                observer.keep(&name, &bytes).map_err(failed)?;
+                found
+            }
+        };
+        claims.extend(of_part);
+    }
+    Ok(Backtest::new(claims, true, settings.delta))
+}
+
+/// Episodes that are left out together.
+struct Part {
+    name: String,
+    /// Increasing.
+    episodes: Vec<usize>,
+}
+
+/// The sources, or thirds of the logs in their order.
+fn parts(data: &Dataset) -> Result<Vec<Part>> {
+    let all = data.episodes().len();
+    let in_order = if all >= PARTS_IN_ORDER * LEAST_IN_PART { PARTS_IN_ORDER } else { 2 };
+    let mut parts: Vec<Part> = match data.sources() {
+        Some(sources) => {
+            let count = sources.names().len();
+            let of_part = |part: usize| {
+                let mine = (part..count).step_by(MOST_PARTS);
+                let names: Vec<&str> =
+                    mine.map(|source| sources.names()[source].as_str()).collect();
+                let is_mine = |&episode: &usize| sources.of(episode) % MOST_PARTS == part;
+                Part { name: names.join(", "), episodes: (0..all).filter(is_mine).collect() }
+            };
+            (0..count.min(MOST_PARTS)).map(of_part).collect()
+        }
+        None => (0..in_order)
+            .map(|part| {
+                let episodes = part * all / in_order..(part + 1) * all / in_order;
+                let name = format!("episodes {} to {}", episodes.start + 1, episodes.end);
+                Part { name, episodes: episodes.collect() }
+            })
+            .collect(),
+    };
+    // A part that is too small to be judged still teaches the others.
+    parts.retain(|part| part.episodes.len() >= LEAST_IN_PART && all - part.episodes.len() >= 2);
+    if parts.len() < 2 {
+        return Err(Error::NothingToLeaveOut { episodes: all, least: LEAST_IN_PART });
+    }
+    Ok(parts)
+}
+
+/// What worlds that were fitted without a part claim about it.
+fn without(
+    part: &Part,
+    data: &Dataset,
+    model_settings: &ModelSettings,
+    task: &Task,
+    settings: &EvaluationSettings,
+    seed: Seed,
+    observer: &dyn Observer,
+) -> Result<Vec<Claim>> {
+    let is_left_out = |episode: usize| part.episodes.binary_search(&episode).is_ok();
+    let rest = data.all().only(|episode| !is_left_out(episode)).to_dataset();
+    let left_out = data.all().only(is_left_out).to_dataset();
+    let model = Model::fit(&rest, model_settings, seed, observer)?;
+    let rng = &mut seed.stream("backtest: episodes");
+    let unseen = Unseen::by_all(left_out.all());
+    let episodes = LoggedEpisodes::of(&left_out, &unseen, rng).not_among(rest.episodes().len());
+    let ground = Ground::new(&model, task, settings)?;
+    let delta = settings.delta;
+    let player = Player {
+        game: ground.game(&Nobody),
+        episodes: &model.episodes,
+        logged_actions: &model.logged.actions,
+        apart: Apart::Order,
+        errors: ground.errors.as_ref(),
+        delta,
+        seed: seed.child("backtest"),
+    };
+    let Some((replay, known)) = player.replay()? else {
+        return Err(Error::NoMembers {
+            variant: "backtest".into(),
+            members: model.dynamics.members(),
+        });
+    };
+    let left_out = Player { episodes: &episodes, ..player };
+    let found = left_out.replay_as(&part.name, replay.noise)?;
+    let members = model.dynamics.members();
+    let claims = found.iter().zip(&known).flat_map(|(at, known)| {
+        let demand = Demand::of(&known.groups.iter().collect::<Vec<_>>(), members);
+        at.groups.iter().map(move |group| Claim::new(group, at, &demand, members, delta))
+    });
+    Ok(claims.collect())
+}
+
+/// Whoever acted in the logs acts again; nobody else does.
+struct Nobody;
+
+impl Policy for Nobody {
+    fn act(&self, _: ArrayView2<'_, f32>, _: &mut RowStreams) -> Result<Array2<f32>, BoxError> {
+        Err("nobody acts in a backtest but whoever did in the logs".into())
+    }
+}

@@ -1,0 +1,225 @@
+//! What would have been certified of logged episodes, had they been the policy, and what they earned.
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+use super::demand::Demand;
+use super::replayed::{AtHorizon, ReplayedGroup};
+use crate::bound::students_quantile;
+
+/// Pieces of episodes that last for less of a horizon say little about it.
+pub(crate) const ENOUGH_COVERED: f64 = 0.5;
+
+/// Claims about groups of logged episodes, none of which was used for the claim about it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Backtest {
+    /// Whether worlds were fitted without the group. Otherwise each episode was played by those that had
+    /// not seen it, and what the limit needs was learned from the other groups.
+    pub refitted: bool,
+    /// How often a claim may fail.
+    pub delta: f64,
+    /// By horizon, then by group.
+    pub claims: Vec<Claim>,
+    /// The longest horizon up to which all claims held and episodes last long enough.
+    pub vouched: Option<usize>,
+    /// All of that in one sentence.
+    pub summary: String,
+}
+
+/// What would have been claimed about a group over a horizon, and what it earned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The group.
+    pub group: String,
+    /// Its episodes.
+    pub episodes: usize,
+    /// Whether these are pieces of them that do not start where they did.
+    pub is_later: bool,
+    /// Steps.
+    pub horizon: usize,
+    /// How much of the horizon the pieces last, on average.
+    pub covered: f64,
+    /// The lower bound on what the group earns.
+    pub claimed: f64,
+    /// The same without what other groups demand: Student's factor alone.
+    pub by_student: f64,
+    /// What the worlds say without any caution.
+    pub estimate: f64,
+    /// What the group earned, on average.
+    pub earned: f64,
+    /// Standard error of the difference between the two.
+    pub std_error: f64,
+}
+
+impl Claim {
+    /// Whether the group earned what was claimed.
+    pub fn held(&self) -> bool {
+        self.claimed <= self.earned
+    }
+
+    pub(crate) fn new(
+        group: &ReplayedGroup,
+        at: &AtHorizon,
+        others: &Demand,
+        members: usize,
+        delta: f64,
+    ) -> Self {
+        let student = students_quantile(members, delta);
+        let spread = (1.0 + 1.0 / members as f64).sqrt() * group.spread;
+        let of_chance = group.largest_bias_at(delta) - group.bias;
+        let of_others = match others.episodes {
+            0 | 1 => 0.0,
+            episodes => students_quantile(episodes, delta) * others.unresolved,
+        };
+        let estimate = group.earned + group.bias;
+        let of_worlds = student.max(others.factor) * spread;
+        Self {
+            group: group.name.clone(),
+            episodes: group.episodes,
+            is_later: group.is_later,
+            horizon: at.horizon,
+            covered: at.covered,
+            claimed: estimate - others.offset - of_worlds.hypot(of_chance).hypot(of_others),
+            by_student: estimate - (student * spread).hypot(of_chance),
+            estimate,
+            earned: group.earned,
+            std_error: group.std_error,
+        }
+    }
+}
+
+impl Backtest {
+    pub(crate) fn new(mut claims: Vec<Claim>, refitted: bool, delta: f64) -> Self {
+        claims.sort_by_key(|claim| claim.horizon);
+        let is_vouched = |horizon: usize| {
+            let mut at = claims.iter().filter(|claim| claim.horizon == horizon);
+            at.all(|claim| claim.held() && claim.covered >= ENOUGH_COVERED)
+        };
+        let mut horizons: Vec<usize> = claims.iter().map(|claim| claim.horizon).collect();
+        horizons.dedup();
+        let vouched = horizons.into_iter().take_while(|&horizon| is_vouched(horizon)).last();
+        let found = Self { refitted, delta, claims, vouched, summary: String::new() };
+        Self { summary: found.in_words(), ..found }
+    }
+
+    fn in_words(&self) -> String {
+        let (all, failed) = (self.over_all().count(), self.failed());
+        let steps = self.over_all().next().map_or(0, |claim| claim.horizon);
+        let held = match (failed, all) {
+            (0, 1) => format!("the one claim about the logs themselves held over {steps} steps"),
+            (0, _) => format!("all {all} claims about the logs themselves held over {steps} steps"),
+            _ => format!(
+                "{failed} of {all} claims about the logs themselves did not hold over {steps} steps, \
+                 which chance alone does in {:.0} % of all cases",
+                100.0 * self.chance()
+            ),
+        };
+        match self.vouched {
+            Some(vouched) if vouched == steps => held,
+            Some(vouched) => format!("{held}; the logs vouch for {vouched} steps"),
+            None => format!("{held}; the logs vouch for no horizon"),
+        }
+    }
+
+    /// Each group against what the others demand, in the same worlds.
+    pub(super) fn within(horizons: &[AtHorizon], members: usize, delta: f64) -> Self {
+        let mut claims = Vec::new();
+        for at in horizons {
+            for group in &at.groups {
+                let is_other =
+                    |other: &&ReplayedGroup| !std::ptr::eq(*other, group) && !related(other, group);
+                let others: Vec<&ReplayedGroup> = at.groups.iter().filter(is_other).collect();
+                let demand = Demand::of(&others, members);
+                claims.push(Claim::new(group, at, &demand, members, delta));
+            }
+        }
+        Self::new(claims, false, delta)
+    }
+
+    /// Over the whole horizon.
+    pub fn over_all(&self) -> impl Iterator<Item = &Claim> + Clone {
+        let longest = self.claims.iter().map(|claim| claim.horizon).max();
+        self.claims.iter().filter(move |claim| Some(claim.horizon) == longest)
+    }
+
+    /// How many claims over the whole horizon did not hold.
+    pub fn failed(&self) -> usize {
+        self.over_all().filter(|claim| !claim.held()).count()
+    }
+
+    /// The probability that as many fail, or more, if each does with probability δ by itself.
+    pub fn chance(&self) -> f64 {
+        let (claims, failed) = (self.over_all().count() as u64, self.failed() as u64);
+        match (failed, Binomial::new(self.delta, claims)) {
+            (0, _) | (_, Err(_)) => 1.0,
+            (failed, Ok(binomial)) => binomial.sf(failed - 1),
+        }
+    }
+}
+
+/// First and later pieces of the same episodes.
+fn related(a: &ReplayedGroup, b: &ReplayedGroup) -> bool {
+    let (first, later) = if a.is_later { (b, a) } else { (a, b) };
+    later.name.strip_suffix(", later") == Some(&first.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(name: &str, bias: f64, spread: f64) -> ReplayedGroup {
+        ReplayedGroup {
+            name: name.into(),
+            episodes: 50,
+            is_later: name.ends_with(", later"),
+            earned: 10.0,
+            bias,
+            std_error: 0.1,
+            skewness: 0.0,
+            absolute_error: bias.abs(),
+            spread,
+            largest_bias: bias + 0.2,
+        }
+    }
+
+    fn backtest(groups: Vec<ReplayedGroup>, covered: f64) -> Backtest {
+        let at = |horizon, covered| AtHorizon { horizon, covered, groups: groups.clone() };
+        Backtest::within(&[at(10, 1.0), at(100, covered)], 10, 0.05)
+    }
+
+    #[test]
+    fn a_claim_rests_on_the_other_groups_alone() {
+        // By hand: Student's t with 9 degrees of freedom at 95 % is 1.8331, with 49 it is 1.6766. The
+        // other group demands (2 + .2) / (√1.1 · .5) = 4.195.
+        let found = backtest(vec![group("a", 0.0, 0.5), group("b", 2.0, 0.5)], 1.0);
+        let spread = 1.1_f64.sqrt() * 0.5;
+        let chance = 1.6766 * 0.1;
+        let of_a = (4.1952 * spread).hypot(chance).hypot(chance);
+        let a = &found.claims[0];
+        assert!((a.claimed - (10.0 - of_a)).abs() < 1e-3, "{a:?}");
+        let by_student = (1.8331 * spread).hypot(chance);
+        assert!((a.by_student - (10.0 - by_student)).abs() < 1e-3, "{a:?}");
+        // Nobody told the claim about b that worlds can be so wrong.
+        let b = &found.claims[1];
+        assert!((b.claimed - (12.0 - by_student.hypot(chance))).abs() < 1e-3, "{b:?}");
+        assert!(a.held() && !b.held());
+        assert_eq!((found.failed(), found.vouched), (1, None));
+        // One or two of two, each with probability .05.
+        assert!((found.chance() - (1.0 - 0.95 * 0.95)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn later_pieces_say_nothing_about_the_first_of_the_same_episodes() {
+        let apart = backtest(vec![group("a", 0.0, 0.5)], 1.0);
+        let both = backtest(vec![group("a", 0.0, 0.5), group("a, later", 2.0, 0.5)], 1.0);
+        assert_eq!(apart.claims[0], both.claims[0]);
+    }
+
+    #[test]
+    fn logs_vouch_for_what_held_and_for_what_they_last() {
+        let groups = || vec![group("a", 0.0, 0.5), group("b", 0.1, 0.5)];
+        assert_eq!(backtest(groups(), 1.0).vouched, Some(100));
+        assert_eq!(backtest(groups(), 0.4).vouched, Some(10));
+        assert_eq!(backtest(groups(), 1.0).chance(), 1.0);
+    }
+}

@@ -1,0 +1,44 @@
+//! What a policy must be better than.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::parts::Policy;
+
+/// What a policy is compared with, and by how much it must be better.
+#[derive(Debug, Clone)]
+pub struct Against {
+    /// What it is compared with.
+    pub baseline: Baseline,
+    /// How much more it must earn.
+    pub margin: f64,
+}
+
+/// What a policy is compared with.
+#[derive(Clone)]
+pub enum Baseline {
+    /// Whoever acted in the logs.
+    Logged,
+    /// Another policy.
+    Policy {
+        /// For messages.
+        name: String,
+        /// What it does.
+        policy: Arc<dyn Policy>,
+    },
+}
+
+impl fmt::Display for Baseline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Logged => "the logs",
+            Self::Policy { name, .. } => name,
+        })
+    }
+}
+
+impl fmt::Debug for Baseline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

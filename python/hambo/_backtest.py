@@ -1,0 +1,78 @@
+"""Backtests: would the bound have held for the logs themselves?"""
+
+from __future__ import annotations
+
+import json
+import logging
+
+from . import _native
+from ._dataset import Dataset
+from ._evaluate import task_document
+from ._functions import TransitionFunction, transition_function
+from ._progress import ProgressOption, reporter
+from ._replay import Backtest
+from ._settings import Ensemble, StateBounds
+from .errors import SettingError
+from .tasks import TaskName
+
+__all__ = ["backtest"]
+
+_log = logging.getLogger("hambo")
+
+
+def backtest(
+    data: Dataset,
+    settings: Ensemble | None = None,
+    *,
+    horizon: int,
+    delta: float = 0.05,
+    reward: TransitionFunction | None = None,
+    termination: TransitionFunction | None = None,
+    discount: float = 1.0,
+    state_bounds: StateBounds | TaskName | None = None,
+    reward_bounds: tuple[float, float] | None = None,
+    range_widening: float = 0.5,
+    seed: int = 0,
+    progress: ProgressOption = None,
+) -> Backtest:
+    """Hold what would have been certified of the logs against what they earned.
+
+    One source of the data after the other is left out, worlds are fitted on the rest, and the lower bound on what
+    whoever acted in it earns is compared with what was earned. Data without sources is left out in thirds, in its
+    order. It takes as long as so many fits.
+
+    Parameters
+    ----------
+    data
+        At least two sources of five episodes (`Dataset.with_sources`), or ten episodes.
+    settings
+        How the worlds are fitted.
+    horizon, delta, reward, termination, discount, state_bounds, reward_bounds, progress
+        As for `evaluate`.
+    range_widening, seed
+        As for `fit`.
+    """
+    if not isinstance(data, Dataset):
+        raise SettingError(
+            f"the data is a `{type(data).__name__}`; make a Dataset of it, for instance with Dataset.open"
+        )
+    plan = {
+        **task_document(horizon, discount, state_bounds, reward_bounds),
+        "floor": None,
+        "against": None,
+        "settings": {"delta": delta},
+    }
+    model = {"ensemble": (settings or Ensemble())._document(), "range_widening": range_widening}
+    with reporter(progress) as report:
+        text = _native.backtest(
+            data._inner,
+            json.dumps(model),
+            json.dumps(plan),
+            seed,
+            reward=None if reward is None else transition_function(reward, "reward"),
+            termination=None if termination is None else transition_function(termination, "termination"),
+            progress=report,
+        )
+    found = Backtest._of(json.loads(text))
+    _log.info("%s", found.summary)
+    return found
