@@ -1,4 +1,4 @@
-"""Leave-one-source-out on Pendulum, Hopper and HalfCheetah: would the bound on the checkpoint that was left out have held?
+"""Leave-one-source-out on the benchmark: would the bound on the checkpoint that was left out have held?
 
     python reproductions/backtests.py [--only hopper] [--rows 30000] [--seeds 5 5]
 

@@ -25,6 +25,7 @@ __all__ = [
     "ConstraintResult",
     "Evaluation",
     "Improvement",
+    "Place",
     "Warning",
     "Ranking",
     "Trajectory",
@@ -36,6 +37,21 @@ _NAMES = {"worlds": "worlds", "ca": "CA", "da1": "DA1", "dainf": "DAinf", "ds": 
 _CONSERVATIVE = {"worlds", "CA", "DA1", "DAinf"}
 
 Verdict = Literal["certified", "not_certified", "inconclusive", "no_threshold"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Values of a column in which the policy's steps are much less certain than elsewhere: a place to collect data."""
+
+    column: str
+    low: float
+    high: float
+    steps: float
+    """Share of the policy's steps in which it has such a value."""
+    disagreement: float
+    """Share of the members' squared disagreement."""
+    logged: float
+    """Share of the logged transitions with such a value."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,6 +111,8 @@ class VariantResult:
     """Share of the episodes that left the data and earned the floor from there on."""
     worst: tuple[Trajectory, ...]
     """The episodes with the lowest returns among the first few hundred, worst first."""
+    places: tuple[Place, ...]
+    """Where the members disagree most."""
 
     @property
     def is_conservative(self) -> bool:
@@ -119,6 +137,7 @@ class VariantResult:
                 Trajectory(episode["total"], np.array(episode["states"], dtype=np.float32))
                 for episode in document["worst"]
             ),
+            places=tuple(Place(**place) for place in document["evidence"].get("places", ())),
         )
 
 

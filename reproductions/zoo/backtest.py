@@ -4,8 +4,8 @@
     reproductions/zoo/backtest.py                                    # the seeds that are reported
     reproductions/zoo/backtest.py --only battery --seeds 0 4 --out tuning
 
-A run that was stopped goes on where it was. It leaves `backtests.csv` (one row per claim over the whole horizon) in OUT,
-and prints `rates`: how often claims were above what the source earned, with and without what replayed episodes demand.
+A run that was stopped goes on. It leaves `backtests.csv` (one row per claim) in OUT, and prints how often
+claims were above what the source earned, with and without what replayed episodes demand.
 """
 
 import argparse

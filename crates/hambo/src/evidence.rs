@@ -15,6 +15,9 @@ pub struct Evidence {
     pub over_horizon: Vec<HorizonPoint>,
     /// For CA: which output costs how much.
     pub costs: Option<Costs>,
+    /// Where the members disagree most, in the first episodes.
+    #[serde(default)]
+    pub places: Vec<Place>,
 }
 
 /// What would have been found over the first steps alone, by an adversary that expected to go on.
@@ -62,4 +65,21 @@ pub struct Trajectory {
     pub total: f64,
     /// `[steps][d_s]`
     pub states: Vec<Vec<f32>>,
+}
+
+/// Values of a column in which the policy's steps are much less certain than elsewhere.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// A column of the state or of the action.
+    pub column: String,
+    /// From here.
+    pub low: f32,
+    /// To here.
+    pub high: f32,
+    /// Share of the policy's steps in which it has such a value.
+    pub steps: f64,
+    /// Share of the worlds' squared disagreement, in units of what is usual in the logs.
+    pub disagreement: f64,
+    /// Share of the logged transitions with such a value.
+    pub logged: f64,
 }

@@ -8,12 +8,16 @@ use crate::evidence::{Costs, Evidence, HorizonPoint, Trajectory};
 use crate::game::Game;
 use crate::hallucination::{Choice, ShiftAdversary, Still};
 use crate::model::Model;
+use crate::places::Doubts;
 use crate::rng::Stream;
 use crate::rollout::{Moment, Step, Streams};
 
 /// Episodes among which the worst trajectories are looked for, and how many are kept.
 const WATCHED_EPISODES: usize = 300;
 const WORST_KEPT: usize = 3;
+
+/// Episodes whose steps tell where the members disagree.
+const DOUBTED_EPISODES: usize = 50;
 
 /// Points over the horizon at the most.
 const MOST_POINTS: usize = 200;
@@ -39,6 +43,7 @@ pub(crate) struct Watcher<'a> {
     /// Sums of the epistemic stds since the last point, and over how many rows.
     stds: Array1<f64>,
     rows: usize,
+    doubts: Doubts,
 }
 
 impl<'a> Watcher<'a> {
@@ -58,6 +63,7 @@ impl<'a> Watcher<'a> {
             over_horizon: Vec::new(),
             stds: Array1::zeros(model.dynamics.outputs()),
             rows: 0,
+            doubts: Doubts::default(),
         }
     }
 
@@ -73,7 +79,11 @@ impl<'a> Watcher<'a> {
         let is_foreign = |action: &ArrayView1<'_, f32>| self.model.logged.is_foreign(*action);
         self.foreign += step.actions.rows().into_iter().filter(is_foreign).count();
         match step.epistemic_std {
-            Some(stds) => self.count(stds),
+            Some(stds) => {
+                let rows: Vec<usize> = (0..step.episodes.len()).collect();
+                self.doubt(step, &rows, stds);
+                self.count(stds);
+            }
             None => self.count_watched(step)?,
         }
         for (row, &episode) in step.episodes.iter().enumerate() {
@@ -121,8 +131,24 @@ impl<'a> Watcher<'a> {
         let states = step.states.select(Axis(0), &rows);
         let actions = step.actions.select(Axis(0), &rows);
         let prediction = self.model.dynamics.predict(states.view(), actions.view())?;
+        self.doubt(step, &rows, &prediction.epistemic_std);
         self.count(&prediction.epistemic_std);
         Ok(())
+    }
+
+    /// Notes how much members disagree about some rows of a step.
+    fn doubt(&mut self, step: &Step<'_>, rows: &[usize], stds: &Array2<f32>) {
+        let usual = &self.model.calibration.usual_epistemic_std;
+        for (&row, stds) in rows.iter().zip(stds.rows()) {
+            if step.episodes[row] >= DOUBTED_EPISODES {
+                continue;
+            }
+            let relative =
+                |(std, usual): (&f32, &f32)| f64::from(std / usual.max(f32::MIN_POSITIVE));
+            let score = stds.iter().zip(usual).map(relative).map(|share| share * share).sum();
+            let (state, action) = (step.states.row(row), step.actions.row(row));
+            self.doubts.add(state.iter().chain(action).copied().collect(), score);
+        }
     }
 
     pub(crate) fn share_outside(&self) -> f64 {
@@ -161,7 +187,8 @@ impl<'a> Watcher<'a> {
         watched.sort_by(|a, b| a.total.total_cmp(&b.total));
         watched.truncate(WORST_KEPT);
         let (return_quantiles, over_horizon) = (percentiles(returns), self.over_horizon);
-        (watched, Evidence { return_quantiles, over_horizon, costs })
+        let places = self.doubts.places(&self.model.logged, &self.model.data.names);
+        (watched, Evidence { return_quantiles, over_horizon, costs, places })
     }
 }
 

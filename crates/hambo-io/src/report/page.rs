@@ -6,7 +6,7 @@ use super::contents::Contents;
 use super::figures::{self, Figure};
 use super::frame::{self, picture};
 use super::markup::{NUMBER, TEXT, facts, section, table};
-use super::text::{as_given, escape, fixed, in_lines, percent, rounded_down, sentence};
+use super::text::{as_given, escape, fixed, in_lines, number, percent, rounded_down, sentence};
 use super::{backtest, data, guarantee, words, worlds};
 
 pub(super) fn page(contents: &Contents<'_>) -> String {
@@ -24,7 +24,12 @@ pub(super) fn page(contents: &Contents<'_>) -> String {
         worlds::replay(contents),
         assumptions(contents),
         section("returns", "Returns", "", &pictures(&figures, &["returns", "horizon"], "pair")),
-        section("gap", "The gap", GAP, &pictures(&figures, &["gap", "costs"], "pair")),
+        section(
+            "gap",
+            "The gap",
+            GAP,
+            &(pictures(&figures, &["gap", "costs"], "pair") + &places(contents)),
+        ),
         adversaries(contents, &figures),
         model(contents, &figures),
         data::data(contents),
@@ -207,6 +212,41 @@ fn constraints(contents: &Contents<'_>) -> String {
         [("Constraint", TEXT), ("Lower bound", NUMBER), ("Required: at least zero", TEXT)];
     let lead = "The mean over the steps of an episode, bounded in the same way as the return.";
     section("constraints", "Constraints", lead, &table(&columns, &rows, None))
+}
+
+/// Where to collect data.
+fn places(contents: &Contents<'_>) -> String {
+    let Some(shown) = contents.shown().filter(|shown| !shown.evidence.places.is_empty()) else {
+        return String::new();
+    };
+    let columns = [
+        ("Column", TEXT),
+        ("From", NUMBER),
+        ("To", NUMBER),
+        ("Of the disagreement", NUMBER),
+        ("Of the policy’s steps", NUMBER),
+        ("Of the logs", NUMBER),
+    ];
+    let rows: Vec<Vec<String>> = shown
+        .evidence
+        .places
+        .iter()
+        .map(|place| {
+            vec![
+                escape(&place.column),
+                number(f64::from(place.low)),
+                number(f64::from(place.high)),
+                percent(place.disagreement),
+                percent(place.steps),
+                percent(place.logged),
+            ]
+        })
+        .collect();
+    format!(
+        "<h3>Where to collect data</h3>{}<p class=\"note\">Values in which the policy’s steps have much more of \
+         the members’ squared disagreement than their share. Logs with such values narrow the gap.</p>",
+        table(&columns, &rows, None)
+    )
 }
 
 /// How much better the policy is, and how that was found.

@@ -90,6 +90,18 @@ impl LoggedSample {
         }
     }
 
+    /// Share of the logged transitions with such a value in a column of the states and actions, side by side.
+    pub(crate) fn share(&self, column: usize, is_such: impl Fn(f32) -> bool) -> f64 {
+        let state_dim = self.transitions.states.ncols();
+        let values = match column.checked_sub(state_dim) {
+            None => self.transitions.states.column(column),
+            Some(action) => self.transitions.actions.column(action),
+        };
+        let weighted = values.iter().zip(&self.weights).filter(|(value, _)| is_such(**value));
+        let of_all = self.weights.sum().max(f32::MIN_POSITIVE);
+        f64::from(weighted.map(|(_, weight)| weight).sum::<f32>() / of_all)
+    }
+
     /// Number of sampled transitions.
     pub fn rows(&self) -> usize {
         self.terminated.len()
