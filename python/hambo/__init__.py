@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         Evaluation,
         Improvement,
         Place,
-        Ranking,
         Trajectory,
         VariantResult,
         Warning,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from ._model import EnsembleModel, GaussianProcessModel, Model, Prediction, fit, load
     from ._native import __version__
     from ._progress import Progress
+    from ._ranking import Ranking
     from ._replay import Backtest, Claim, Demand, Estimate, Replay, ReplayedGroup
     from ._settings import Adversary, Ensemble, Fixed, GaussianProcess, Kernel, StateBounds, Thresholds
     from .errors import HamboError
@@ -86,7 +86,6 @@ _HOMES = {
         "Evaluation",
         "Improvement",
         "Place",
-        "Ranking",
         "Trajectory",
         "VariantResult",
         "WorldsLimit",
@@ -96,6 +95,7 @@ _HOMES = {
     "_model": ("EnsembleModel", "GaussianProcessModel", "Model", "Prediction", "fit", "load"),
     "_native": ("__version__",),
     "_progress": ("Progress",),
+    "_ranking": ("Ranking",),
     "_replay": ("Backtest", "Claim", "Demand", "Estimate", "Replay", "ReplayedGroup"),
     "_settings": ("Adversary", "Ensemble", "Fixed", "GaussianProcess", "Kernel", "StateBounds", "Thresholds"),
     "errors": ("HamboError",),

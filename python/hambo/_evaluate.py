@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from . import _native
 from ._dataset import Dataset
-from ._evaluation import Evaluation, Ranking
+from ._evaluation import Evaluation
 from ._functions import Policy, TransitionFunction, policy_function, start_function, transition_function
 from ._model import Model
 from ._progress import ProgressOption, reporter
+from ._ranking import Ranking
 from ._settings import Adversary, Fixed, StateBounds, Thresholds
 from .errors import SettingError
 from .tasks import TaskName
@@ -46,7 +47,7 @@ def evaluate(
     reward_bounds: tuple[float, float] | None = None,
     floor: float | None = None,
     against: Literal["logged"] | Policy | None = None,
-    margin: float = 0.0,
+    margin: float | None = None,
     trained_on: Dataset | None = None,
     preset: Literal["paper"] | None = None,
     variants: Sequence[str] = (),
@@ -104,10 +105,10 @@ def evaluate(
         The least that a step can earn, if that is known. Episodes that leave the data then stop, and earn it in every
         step that is left, and no verdict abstains because of them.
     against
-        What the policy must be better than: ``"logged"`` for whoever acted in the logs, or another policy. The result
+        What the policy is compared with: ``"logged"`` for whoever acted in the logs, or another policy. The result
         then has a lower bound on the improvement, which is tighter than two separate bounds.
     margin
-        How much more it must earn than that.
+        How much more it must earn than that; the verdict is then about it, too.
     trained_on
         The data that the policy was trained on. A warning says how many of its episodes the model was fitted on, too;
         better is a model of others, ``hambo.fit(data.without(training_data))``.
@@ -163,7 +164,9 @@ def evaluate(
     plan = {
         **task_document(horizon, discount, state_bounds, reward_bounds),
         "floor": None if floor is None else _finite(floor, "floor"),
-        "against": None if against is None else [_name_of(against), _finite(margin, "margin")],
+        "against": None
+        if against is None
+        else [_name_of(against), None if margin is None else _finite(margin, "margin")],
         "settings": {
             "variants": [_variant(name) for name in variants],
             "stress": stress,

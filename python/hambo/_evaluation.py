@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,7 +27,6 @@ __all__ = [
     "Improvement",
     "Place",
     "Warning",
-    "Ranking",
     "Trajectory",
     "VariantResult",
     "WorldsLimit",
@@ -168,8 +167,8 @@ class Improvement:
     """The difference is at least this, with probability 1 - delta."""
     by_separate_bounds: float
     """What two separate bounds would leave of it."""
-    margin: float
-    """How much more the policy must earn."""
+    margin: float | None
+    """How much more the policy must earn, if somebody has said it."""
 
     @classmethod
     def _of(cls, document: Mapping[str, Any]) -> Improvement:
@@ -363,7 +362,7 @@ class Evaluation:
     def verdict(self, threshold: float | None = None) -> Verdict:
         """What the bound says about the return that the policy should reach, or about its improvement.
 
-        An evaluation `against` something needs no threshold; with both, both must be reached.
+        An evaluation with a `margin` needs no threshold; with both, both must be reached.
         ``"certified"`` needs bounds that are high enough and no warning that one of them may be too high;
         with such a warning it is ``"inconclusive"``. ``"not_certified"`` is no proof of the opposite.
         """
@@ -432,8 +431,9 @@ class Evaluation:
     @staticmethod
     def _improvement_line(found: Improvement) -> str:
         return (
-            f"{found.lower_bound:+.6g} at least against {found.against}, which earned {found.baseline.mean:.6g}; "
-            f"{found.by_separate_bounds:+.6g} by two separate bounds"
+            f"improvement on {found.against} ({found.baseline.mean:.6g}): "
+            f"{found.estimate.mean:+.6g} by the worlds' mean, "
+            f"at least {found.lower_bound:+.6g} ({found.by_separate_bounds:+.6g} by two separate bounds)"
         )
 
     def _rows(self) -> list[tuple[str, str, str, str, str]]:
@@ -487,64 +487,3 @@ class Evaluation:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Evaluation:
         return Evaluation._of(self.to_json())
-
-
-class Ranking(Mapping[str, Evaluation]):
-    """Evaluations of several policies, the highest lower bound first.
-
-    A mapping from names to evaluations, in the order of the ranking.
-    """
-
-    __slots__ = ("_evaluations",)
-
-    def __init__(self, evaluations: Mapping[str, Evaluation]) -> None:
-        def bound(item: tuple[str, Evaluation]) -> float:
-            found = item[1].lower_bound
-            return float("-inf") if found is None else found
-
-        self._evaluations = dict(sorted(evaluations.items(), key=bound, reverse=True))
-
-    def __getitem__(self, name: str) -> Evaluation:
-        return self._evaluations[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._evaluations)
-
-    def __len__(self) -> int:
-        return len(self._evaluations)
-
-    @property
-    def best(self) -> str:
-        """The name of the policy with the highest lower bound."""
-        return next(iter(self._evaluations))
-
-    def to_json(self, *, indent: int | None = None) -> str:
-        """Everything, as JSON."""
-        documents = {name: found._document for name, found in self._evaluations.items()}
-        return json.dumps(documents, indent=indent)
-
-    @classmethod
-    def from_json(cls, text: str) -> Ranking:
-        """Read what `to_json` wrote."""
-        documents: dict[str, Any] = json.loads(text)
-        return cls({name: Evaluation.from_json(json.dumps(found)) for name, found in documents.items()})
-
-    def _rows(self) -> list[tuple[str, str, str, str]]:
-        rows = [("policy", "lower bound", "neutral", "warnings")]
-        for name, found in self._evaluations.items():
-            neutral = found.neutral
-            rows.append(
-                (
-                    name,
-                    "none" if found.lower_bound is None else f"{found.lower_bound:.6g}",
-                    "" if neutral is None else f"{neutral.estimate.mean:.6g}",
-                    str(len(found.warnings)),
-                )
-            )
-        return rows
-
-    def __repr__(self) -> str:
-        return "\n".join(aligned(self._rows()))
-
-    def _repr_html_(self) -> str:
-        return html_table(self._rows())

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ._tables import aligned, html_table
 from .errors import SettingError
@@ -49,11 +50,8 @@ class Claim:
     """What the group earned, on average."""
     std_error: float
     """Standard error of the difference between the two."""
-
-    @property
-    def held(self) -> bool:
-        """Whether the group earned what was claimed."""
-        return self.claimed <= self.earned
+    held: bool
+    """Whether the group earned what was claimed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,6 +70,8 @@ class Backtest:
     """By horizon, then by group."""
     vouched: int | None
     """The longest horizon up to which all claims held and episodes last long enough."""
+    outcome: Literal["held", "failed", "too_short"]
+    """Whether every claim over the whole horizon held; too short if episodes do not last for it."""
     summary: str
     """All of that in one sentence."""
 
@@ -92,8 +92,8 @@ class Backtest:
 
     @property
     def held(self) -> bool:
-        """Whether all of them held."""
-        return not self.failed
+        """Whether all of them held, over episodes that last for the horizon."""
+        return self.outcome == "held"
 
     @property
     def chance(self) -> float:
@@ -109,16 +109,20 @@ class Backtest:
         except ImportError:
             raise SettingError("plots need matplotlib: `pip install matplotlib`") from None
         if ax is None:
-            ax = plt.subplots(figsize=(6, 0.5 * len(self.over_all) + 1.2))[1]
+            ax = plt.subplots(figsize=(6, 0.5 * len(self.over_all) + 1.2), layout="constrained")[1]
         for row, claim in enumerate(self.over_all):
             colour = "tab:green" if claim.held else "tab:red"
             ax.plot([claim.claimed, claim.earned], [row, row], color=colour, lw=3)
             ax.plot(claim.claimed, row, "|", color=colour, ms=14, mew=2)
             ax.plot(claim.earned, row, "o", color=colour)
         ax.set_yticks(range(len(self.over_all)), [claim.group for claim in self.over_all])
-        ax.invert_yaxis()
-        ax.set_xlabel("return: claimed (bar) and earned (dot)")
+        ax.set_ylim(len(self.over_all) - 0.4, -0.6)
+        ax.set_xlabel(f"return over {self.horizon} steps: claimed (|) and earned (dot)")
         return ax
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Everything, as JSON."""
+        return json.dumps(dataclasses.asdict(self), indent=indent)
 
     @classmethod
     def _of(cls, document: Mapping[str, Any]) -> Backtest:
@@ -128,19 +132,21 @@ class Backtest:
             delta=document["delta"],
             claims=claims,
             vouched=document["vouched"],
+            outcome=document["outcome"],
             summary=document["summary"],
         )
 
     def _rows(self) -> list[tuple[str, ...]]:
-        rows: list[tuple[str, ...]] = [("horizon", "group", "episodes", "claimed", "earned", "held")]
+        rows: list[tuple[str, ...]] = [("steps", "group", "episodes", "lasting", "claimed", "earned", "held")]
         for claim in self.claims:
             held = "yes" if claim.held else "NO"
-            numbers = (f"{claim.claimed:.6g}", f"{claim.earned:.6g}", held)
+            numbers = (f"{claim.covered:.0%}", f"{claim.claimed:.6g}", f"{claim.earned:.6g}", held)
             rows.append((str(claim.horizon), claim.group, str(claim.episodes), *numbers))
         return rows
 
     def __repr__(self) -> str:
-        return "\n".join([self.summary, "", *aligned(self._rows())])
+        word = {"held": "HELD", "failed": "DID NOT HOLD", "too_short": "LOGS TOO SHORT"}[self.outcome]
+        return "\n".join([f"{word}: {self.summary}", "", *aligned(self._rows())])
 
     def _repr_html_(self) -> str:
         return f"<p>{self.summary}</p>{html_table(self._rows())}"

@@ -32,7 +32,7 @@ struct Plan {
     reward_bounds: Option<[f32; 2]>,
     floor: Option<f32>,
     /// What a baseline is called, and by how much the policy must be better.
-    against: Option<(String, f64)>,
+    against: Option<(String, Option<f64>)>,
     settings: EvaluationSettings,
 }
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 
@@ -25,6 +26,7 @@ def test_a_backtest_says_what_would_have_been_claimed(logs: hambo.Dataset, caplo
     assert {claim.group for claim in found.over_all} >= {"monday", "tuesday"}
     assert sorted({claim.horizon for claim in found.claims}) == [1, 2, 4, 8]
     assert found.held == (not found.failed) and 0 < found.chance <= 1
+    assert json.loads(found.to_json())["outcome"] == found.outcome
     assert found.summary in caplog.text and found.summary in repr(found)
     assert all(claim.claimed <= claim.estimate for claim in found.claims)
     again = hambo.backtest(logs, TINY, horizon=8, reward="pendulum", seed=1, progress=False)
@@ -57,10 +59,11 @@ def test_an_evaluation_may_be_against_the_logs_or_another_policy(model: hambo.Mo
     assert found.logged_return is not None and improvement.baseline == found.logged_return
     assert improvement.lower_bound < improvement.estimate.mean
     assert found.verdict() in ("certified", "inconclusive")
-    assert "against the logs" in repr(found)
+    assert "improvement on the logs" in repr(found)
     other = hambo.evaluate(model, still, horizon=5, episodes=60, against=push, margin=1e6)
     assert other.improvement is not None and other.improvement.against == "push"
     assert other.verdict() == other.verdict(-1e9) == "not_certified"
+    assert hambo.evaluate(model, still, horizon=5, episodes=60, against=push).verdict() == "no_threshold"
     assert hambo.evaluate(model, still, horizon=5, episodes=60).improvement is None
     page = tmp_path / "page.html"
     found.report(page)

@@ -35,6 +35,15 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Improvement:
+    """What was said about how much more a policy earns than the logs."""
+
+    truth: float
+    bound: float
+    by_separate_bounds: float
+
+
+@dataclass(frozen=True)
 class Evaluation:
     system: str
     policy: str
@@ -54,6 +63,8 @@ class Evaluation:
     narrow_spread: float
     """The same without the reckless policy, which may lie far below the others."""
     seconds: float
+    improvement: Improvement | None
+    """On what the logs earn; none of rows that were made before there was one."""
 
     @property
     def too_high(self) -> bool:
@@ -127,6 +138,13 @@ def groups_of(row: dict[str, str]) -> list[Group]:
     return [Group(*(group[name] for name in ("episodes", "bias", "std_error", "spread"))) for group in groups]
 
 
+def improvement_of(row: dict[str, str]) -> Improvement | None:
+    if not row.get("improvement"):
+        return None
+    truth = float(row["truth"]) - float(row["logged_truth"])
+    return Improvement(truth, float(row["improvement"]), float(row["improvement_by_separate_bounds"]))
+
+
 def read_evaluations(table: Path) -> list[Evaluation]:
     with table.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -155,6 +173,7 @@ def read_evaluations(table: Path) -> list[Evaluation]:
             spread=spread(row["system"], KINDS),
             narrow_spread=spread(row["system"], [kind for kind in KINDS if kind != "reckless"]),
             seconds=float(row["seconds"]),
+            improvement=improvement_of(row),
         )
         for row in rows
     ]
@@ -253,7 +272,40 @@ def scoreboard(evaluations: list[Evaluation]) -> str:
         counted = Counter(code for row in mine for code in row.reasons)
         reasons = ", ".join(f"`{code}` {count}" for code, count in counted.most_common())
         lines += [f"Why evaluations abstain (several reasons are possible): {reasons or 'none does'}.", ""]
+        lines += improvements(mine)
     return "\n".join(lines)
+
+
+def improvements(evaluations: list[Evaluation]) -> list[str]:
+    """How often bounds on improvements are wrong, and how many policies they certify as better than the logs."""
+    found = [row for row in evaluations if row.improvement is not None and not row.abstains]
+    if not found:
+        return []
+
+    def line(name: str, bound: Callable[[Improvement], float], mine: list[Evaluation]) -> str:
+        compared = [(row.improvement, row.spread) for row in mine if row.improvement is not None]
+        better = [improvement for improvement, _ in compared if improvement.truth > 0]
+        cells = [
+            name,
+            share(bound(improvement) > improvement.truth + ROUNDING * spread for improvement, spread in compared),
+            share(bound(improvement) >= 0 for improvement in better),
+            share(improvement.truth < 0 for improvement, _ in compared if bound(improvement) >= 0),
+            quantiles((bound(improvement) - improvement.truth) / spread for improvement, spread in compared),
+        ]
+        return "| " + " | ".join(cells) + " |"
+
+    head = ["bound", "above the true improvement", "certified as better, of those that are"]
+    head += ["worse, of those certified as better", "(bound - truth) / spread"]
+    lines = ["## Improvement on what the logs earned", ""]
+    lines += [f"Of the {len(found)} evaluations that do not abstain and were compared.", ""]
+    lines += ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    lines.append(line("paired, in the same worlds", lambda each: each.bound, found))
+    lines.append(line("two separate bounds", lambda each: each.by_separate_bounds, found))
+    for name in SYSTEMS:
+        mine = [row for row in found if row.system == name]
+        if mine:
+            lines.append(line(f"`{name}`, paired", lambda each: each.bound, mine))
+    return [*lines, ""]
 
 
 def wrong_share(found: list[Evaluation], delta: float) -> float:

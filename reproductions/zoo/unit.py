@@ -95,8 +95,6 @@ def evaluate(
         reward=None if system.learns_reward else system.reward,
         termination=system.ended if system.ends else None,
         against="logged",
-        # The verdict is to be about the return alone.
-        margin=-1e30,
         seed=seed,
         progress=False,
         **settings["evaluation"],

@@ -13,20 +13,22 @@ const ABOUT: &str = "From logs alone, how well will this policy do at the very l
 const LONG_ABOUT: &str = "\
 From logs alone, how well will this policy do at the very least?
 
-Give logged transitions, and a policy as an ONNX file. hambo learns the dynamics
-with their uncertainty, lets an adversary steer it against the policy, and
-reports a lower bound on the policy's return.
+Give logged transitions, and a policy as an ONNX file. hambo learns several
+worlds from the logs, plays the policy in all of them, holds the worlds against
+the logs, and reports a lower bound on the policy's return.
 
 Start with `hambo demo`; then, on your own logs, `hambo inspect DATA` and
 `hambo init DATA`.";
 
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
-    0  done; for `certify`: CERTIFIED, the bound reaches the threshold
+    0  done; for `certify`: CERTIFIED; for `backtest`: every claim held
     1  internal failure (a full disk, a training that diverges)
     2  bad usage or input; the message says what to change
-    3  `certify`: NOT CERTIFIED, the data does not prove it
-    4  `certify`: INCONCLUSIVE, a warning makes the bound untrustworthy
+    3  `certify`: NOT CERTIFIED, the data does not prove it; `backtest`: a claim
+       did not hold
+    4  `certify`: INCONCLUSIVE, a warning makes the bound untrustworthy;
+       `backtest`: the logs are too short for the horizon
   130  interrupted";
 
 const BACKTEST_EXIT_CODES: &str = "\
@@ -35,6 +37,7 @@ Exit codes:
     1  internal failure (a full disk, a training that diverges)
     2  bad usage or input; the message says what to change
     3  a claim did not hold
+    4  the logs are too short to test the whole horizon
   130  interrupted";
 
 const STYLES: Styles = Styles::styled()
@@ -213,6 +216,10 @@ pub(crate) struct Certify {
     #[arg(long, value_name = "J0", allow_negative_numbers = true)]
     pub threshold: Option<f64>,
 
+    /// How much more it must earn than what --against names [default: 0]
+    #[arg(long, value_name = "M", allow_negative_numbers = true, requires = "against")]
+    pub margin: Option<f64>,
+
     #[command(flatten)]
     pub evaluate: Evaluate,
 }
@@ -235,14 +242,10 @@ pub(crate) struct BoundFlags {
     #[arg(long, value_name = "T")]
     pub horizon: Option<usize>,
 
-    /// What the policy must be better than: `logged` for whoever acted in the logs, or a policy as an ONNX
+    /// What the policy is compared with: `logged` for whoever acted in the logs, or a policy as an ONNX
     /// file
     #[arg(long, value_name = "logged|P.onnx")]
     pub against: Option<PathBuf>,
-
-    /// How much more it must earn than that [default: 0]
-    #[arg(long, value_name = "M", allow_negative_numbers = true, requires = "against")]
-    pub margin: Option<f64>,
 
     /// Variants to play: worlds, or the paper's ca, da1, dainf (bounds); ds, ts1, tsinf (neutral)
     /// [default: worlds; for Gaussian processes ca,ds]

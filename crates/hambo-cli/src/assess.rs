@@ -74,11 +74,20 @@ impl Candidate {
 pub(crate) fn with_baseline(
     mut defined: Defined,
     bound: &BoundFlags,
+    margin: Option<f64>,
     (state_dim, action_dim): (usize, usize),
 ) -> Result<Defined> {
     let Some(against) = &bound.against else { return Ok(defined) };
     let baseline = match against == Path::new("logged") {
         true => Baseline::Logged,
+        false if !against.is_file() => {
+            let message = format!(
+                "--against {}: there is no such file; give `logged` for whoever acted in the logs, or a policy as \
+                 an ONNX file",
+                against.display()
+            );
+            return Err(Failure::input(message));
+        }
         false => {
             let policy = Arc::new(OnnxPolicy::load(against, state_dim, action_dim)?);
             defined.files.push((against.display().to_string(), task::hash(against)?));
@@ -86,7 +95,7 @@ pub(crate) fn with_baseline(
             Baseline::Policy { name: name.to_string_lossy().into_owned(), policy }
         }
     };
-    defined.task.against = Some(Against { baseline, margin: bound.margin.unwrap_or(0.0) });
+    defined.task.against = Some(Against { baseline, margin });
     defined.task.validate()?;
     Ok(defined)
 }

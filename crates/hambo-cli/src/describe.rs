@@ -86,18 +86,15 @@ fn conclusion(
         verdict => styled(style, &verdict.to_string()),
     };
     let threshold_said = threshold.map(|threshold| format!(", threshold {threshold}"));
-    let improvement_said = found.improvement.as_ref().map(|found| {
-        let (bound, margin) = (rounded_down(found.lower_bound, decimals), found.margin);
-        format!(
-            ", improvement on {} at least {}, margin {margin}",
-            found.against,
-            styled(BOLD, &bound)
-        )
+    let margin = found.improvement.as_ref().and_then(|found| Some((found, found.margin?)));
+    let margin_said = margin.map(|(found, margin)| {
+        let bound = styled(BOLD, &rounded_down(found.lower_bound, decimals));
+        format!(", improvement on {} at least {bound}, margin {margin}", found.against)
     });
     let line = format!(
         "{word}: {bound}{}{}; {}",
         threshold_said.unwrap_or_default(),
-        improvement_said.unwrap_or_default(),
+        margin_said.unwrap_or_default(),
         meaning(found, verdict, threshold)
     );
     format!("{}\n", wrap(&line, 0, 2))
@@ -105,25 +102,25 @@ fn conclusion(
 
 fn meaning(found: &Evaluation, verdict: &Verdict, threshold: Option<f64>) -> String {
     let is_missed = |bound: Option<f64>, least: f64| bound.is_some_and(|bound| bound < least);
-    let improvement = found.improvement.as_ref();
-    let improvement_is_missed =
-        improvement.is_some_and(|found| is_missed(Some(found.lower_bound), found.margin));
+    let margin =
+        found.improvement.as_ref().and_then(|found| Some((found.lower_bound, found.margin?)));
     match verdict {
-        Verdict::Certified { .. } => match (threshold, improvement) {
+        Verdict::Certified { .. } => match (threshold, margin) {
             (Some(_), Some(_)) => "both are reached".into(),
             (None, _) => "the margin is reached".into(),
             (Some(_), None) => "the bound reaches it".into(),
         },
-        Verdict::NotCertified if threshold.is_some_and(|t| is_missed(found.lower_bound, t)) => {
-            "the data does not prove that the threshold is reached".into()
-        }
-        Verdict::NotCertified if improvement_is_missed => {
-            "the data does not prove that the margin is reached".into()
-        }
         Verdict::NotCertified => {
+            let mut missed = Vec::new();
+            if threshold.is_some_and(|threshold| is_missed(found.lower_bound, threshold)) {
+                missed.push("that the threshold is reached".to_owned());
+            }
+            if margin.is_some_and(|(bound, margin)| is_missed(Some(bound), margin)) {
+                missed.push("that the margin is reached".to_owned());
+            }
             let constraints = found.constraints.iter().filter(|c| is_missed(c.lower_bound, 0.0));
-            let names: Vec<&str> = constraints.map(|c| c.name.as_str()).collect();
-            format!("the data does not prove the constraint {}", names.join(", "))
+            missed.extend(constraints.map(|c| format!("the constraint {}", c.name)));
+            format!("the data does not prove {}", missed.join(", nor "))
         }
         Verdict::Inconclusive { warnings } if warnings.is_empty() => "nothing was bounded".into(),
         Verdict::Inconclusive { .. } => "the warnings above make the bound untrustworthy".into(),
@@ -189,16 +186,18 @@ fn improvement(found: &Evaluation, decimals: usize) -> String {
     let Some(replay) = limit.and_then(|limit| limit.replay.as_ref()) else { return String::new() };
     let mut lines = vec![format!("backtest: {}", replay.backtest.summary)];
     if let (Some(earned), Some(bound)) = (replay.earned, found.lower_bound) {
-        let share = 100.0 * (bound - earned.mean) / earned.mean.abs();
+        let share = 100.0 * (bound - earned.mean).abs() / earned.mean.abs();
+        let side = if bound < earned.mean { "below" } else { "above" };
         let more = match share.is_finite() {
-            true => format!("; the bound is {share:+.0} % against that"),
+            true => format!("; the bound is {share:.0} % {side} that"),
             false => String::new(),
         };
         lines.push(format!("the logs earned {:.decimals$} over the horizon{more}", earned.mean));
     }
     if let Some(found) = &found.improvement {
         lines.push(format!(
-            "improvement on {}: {:.decimals$} ± {:.decimals$}, at least {}; two separate bounds would leave {}",
+            "improvement on {}: {:.decimals$} ± {:.decimals$} by the worlds' mean, at least {} ({} by two separate \
+             bounds)",
             found.against,
             found.estimate.mean,
             found.estimate.std_error,

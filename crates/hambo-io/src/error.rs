@@ -11,6 +11,18 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// A format without columns was asked for one that says where episodes came from.
+    #[error(
+        "{}: a Minari dataset has no column `{column}` that says where episodes came from; leave `source` out, or \
+         name the sources in Python, with `Dataset.from_minari(...).with_sources(names)`",
+        path.display()
+    )]
+    NoSources {
+        /// The dataset.
+        path: PathBuf,
+        /// What was asked for.
+        column: String,
+    },
     /// The operating system refused.
     #[error("{}: cannot {doing}: {source}", path.display())]
     Io {

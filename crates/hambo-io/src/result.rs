@@ -75,7 +75,7 @@ impl ResultDocument {
     /// The same with a threshold, and the verdict about it.
     pub fn with_threshold(mut self, threshold: Option<f64>) -> Self {
         let verdict = Verdict::of(&self.evaluation, threshold);
-        self.verdict = threshold.map(|_| verdict.code().to_owned());
+        self.verdict = (verdict != Verdict::NoThreshold).then(|| verdict.code().to_owned());
         self.threshold = threshold;
         self
     }
@@ -104,11 +104,9 @@ pub const BACKTEST_SCHEMA: u64 = 1;
 pub struct BacktestDocument {
     /// The version of this format.
     pub schema: u64,
-    /// Whether all claims over the whole horizon held.
-    pub held: bool,
-    /// How many did not.
+    /// How many claims over the whole horizon did not hold.
     pub failed: usize,
-    /// The probability that as many fail, or more, by chance alone.
+    /// The probability that as many fail, or more, if each does with probability δ by itself.
     pub chance: f64,
     /// Steps of an episode, at most.
     pub horizon: usize,
@@ -128,7 +126,6 @@ impl BacktestDocument {
     pub fn new(backtest: Backtest, data: &Dataset, task: &Task, seed: Seed) -> Self {
         Self {
             schema: BACKTEST_SCHEMA,
-            held: backtest.failed() == 0,
             failed: backtest.failed(),
             chance: backtest.chance(),
             horizon: task.horizon,

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use hambo::dataset::{ColumnNames, DataIdentity};
-use hambo::{Backtest, Claim};
+use hambo::{Backtest, Claim, Outcome};
 use hambo_io::report::{backtest_decimals, backtest_html};
 use hambo_io::result::{BACKTEST_SCHEMA, BacktestDocument};
 
@@ -18,6 +18,7 @@ fn claim(group: &str, horizon: usize, claimed: f64, earned: f64) -> Claim {
         estimate: claimed + 1.0,
         earned,
         std_error: 0.2,
+        held: claimed <= earned,
     }
 }
 
@@ -28,11 +29,11 @@ fn document(held: bool) -> BacktestDocument {
         delta: 0.05,
         claims: vec![claim("<b>a</b>", 50, 5.0, 6.0), claim("<b>a</b>", 100, 10.0, earned)],
         vouched: held.then_some(100),
+        outcome: if held { Outcome::Held } else { Outcome::Failed },
         summary: "what it comes to".into(),
     };
     BacktestDocument {
         schema: BACKTEST_SCHEMA,
-        held: backtest.failed() == 0,
         failed: backtest.failed(),
         chance: backtest.chance(),
         horizon: 100,
@@ -56,6 +57,10 @@ fn the_page_says_whether_the_claims_held() {
     assert!(held.contains("What it comes to."));
     assert!(!held.contains("<b>a</b>") && held.contains("&lt;b&gt;a&lt;/b&gt;"));
     let failed = backtest_html(&document(false), "Backtest");
+    assert!(failed.contains("should not be believed"));
+    let mut short = document(true);
+    short.backtest.outcome = Outcome::TooShort;
+    assert!(backtest_html(&short, "Backtest").contains("LOGS TOO SHORT"));
     assert!(failed.contains("DID NOT HOLD") && failed.contains("<strong>no</strong>"));
     for page in [&held, &failed] {
         for foreign in ["<script", "http-equiv", "src=", "href=\"http"] {
@@ -70,8 +75,11 @@ fn a_document_is_read_as_it_was_written() {
     let json = serde_json::to_string(&document).unwrap();
     assert_eq!(serde_json::from_str::<BacktestDocument>(&json).unwrap(), document);
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!((&value["held"], &value["failed"]), (&false.into(), &1.into()));
-    assert_eq!(value["claims"][1]["earned"], 9.0);
+    assert_eq!((&value["outcome"], &value["failed"]), (&"failed".into(), &1.into()));
+    assert_eq!(
+        (&value["claims"][1]["earned"], &value["claims"][1]["held"]),
+        (&9.0.into(), &false.into())
+    );
 }
 
 #[test]

@@ -21,6 +21,9 @@ const MOST_PARTS: usize = 5;
 /// Parts of logs without sources, in the order of the episodes, if there are enough; otherwise two.
 const PARTS_IN_ORDER: usize = 3;
 
+/// Sources that a part of several is named after.
+const MOST_NAMED: usize = 3;
+
 /// Episodes of a part that is left out, at the least.
 const LEAST_IN_PART: usize = 5;
 
@@ -65,36 +68,51 @@ struct Part {
     episodes: Vec<usize>,
 }
 
-/// The sources, or thirds of the logs in their order.
+/// The sources or, if they do not tell episodes apart, parts of the logs in their order.
 fn parts(data: &Dataset) -> Result<Vec<Part>> {
     let all = data.episodes().len();
-    let in_order = if all >= PARTS_IN_ORDER * LEAST_IN_PART { PARTS_IN_ORDER } else { 2 };
-    let mut parts: Vec<Part> = match data.sources() {
-        Some(sources) => {
-            let count = sources.names().len();
-            let of_part = |part: usize| {
-                let mine = (part..count).step_by(MOST_PARTS);
-                let names: Vec<&str> =
-                    mine.map(|source| sources.names()[source].as_str()).collect();
-                let is_mine = |&episode: &usize| sources.of(episode) % MOST_PARTS == part;
-                Part { name: names.join(", "), episodes: (0..all).filter(is_mine).collect() }
-            };
-            (0..count.min(MOST_PARTS)).map(of_part).collect()
-        }
-        None => (0..in_order)
-            .map(|part| {
-                let episodes = part * all / in_order..(part + 1) * all / in_order;
-                let name = format!("episodes {} to {}", episodes.start + 1, episodes.end);
-                Part { name, episodes: episodes.collect() }
-            })
-            .collect(),
-    };
     // A part that is too small to be judged still teaches the others.
-    parts.retain(|part| part.episodes.len() >= LEAST_IN_PART && all - part.episodes.len() >= 2);
-    if parts.len() < 2 {
-        return Err(Error::NothingToLeaveOut { episodes: all, least: LEAST_IN_PART });
+    let is_enough =
+        |part: &Part| part.episodes.len() >= LEAST_IN_PART && all - part.episodes.len() >= 2;
+    for parts in [by_source(data), in_order(all)] {
+        let enough: Vec<Part> = parts.into_iter().filter(is_enough).collect();
+        if enough.len() >= 2 {
+            return Ok(enough);
+        }
     }
-    Ok(parts)
+    Err(Error::NothingToLeaveOut { episodes: all, least: LEAST_IN_PART })
+}
+
+/// One part per source, or several sources in each.
+fn by_source(data: &Dataset) -> Vec<Part> {
+    let Some(sources) = data.sources() else { return Vec::new() };
+    let count = sources.names().len();
+    let of_part = |part: usize| {
+        let mine: Vec<&str> = (part..count)
+            .step_by(MOST_PARTS)
+            .map(|source| sources.names()[source].as_str())
+            .collect();
+        let name = match mine.len() {
+            ..=MOST_NAMED => mine.join(", "),
+            several => {
+                let more = several - MOST_NAMED;
+                format!("{} and {more} more", mine[..MOST_NAMED].join(", "))
+            }
+        };
+        let is_mine = |&episode: &usize| sources.of(episode) % MOST_PARTS == part;
+        Part { name, episodes: (0..data.episodes().len()).filter(is_mine).collect() }
+    };
+    (0..count.min(MOST_PARTS)).map(of_part).collect()
+}
+
+fn in_order(all: usize) -> Vec<Part> {
+    let count = if all >= PARTS_IN_ORDER * LEAST_IN_PART { PARTS_IN_ORDER } else { 2 };
+    let of_part = |part: usize| {
+        let episodes = part * all / count..(part + 1) * all / count;
+        let name = format!("episodes {} to {}", episodes.start + 1, episodes.end);
+        Part { name, episodes: episodes.collect() }
+    };
+    (0..count).map(of_part).collect()
 }
 
 /// What worlds that were fitted without a part claim about it.

@@ -1,13 +1,15 @@
 //! What speaks against every bound of a model, a task and these settings, whatever the policy does.
 
 use crate::dynamics::Confidence;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::replay::ENOUGH_COVERED;
 use crate::settings::EvaluationSettings;
-use crate::task::Task;
+use crate::task::{Against, Baseline, Task};
 use crate::variant::Variant;
 use crate::warning::Warning;
+
+/// Pieces of episodes that last for less of the horizon do not show what errors lead to in all of it.
+const ENOUGH_COVERED: f64 = 0.5;
 
 /// Warnings that need no rollout.
 pub(crate) fn of_model(
@@ -59,6 +61,15 @@ pub(crate) fn of_model(
         false => warnings.extend(contradictions),
     }
     Ok(warnings)
+}
+
+/// Says early that what the logs earned over the horizon is not known.
+pub(crate) fn of_baseline(model: &Model, task: &Task) -> Result<()> {
+    let is_logged = matches!(&task.against, Some(Against { baseline: Baseline::Logged, .. }));
+    // A rule of the task may end episodes that the logs do not mark.
+    let are_short =
+        task.termination.is_none() && model.episodes.covered(task.horizon) < ENOUGH_COVERED;
+    if is_logged && are_short { Err(Error::LogsTooShort) } else { Ok(()) }
 }
 
 fn weaker_settings(settings: &EvaluationSettings, members: usize) -> Vec<Warning> {

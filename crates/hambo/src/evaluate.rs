@@ -41,6 +41,7 @@ impl Model {
             Attack { objective, game, model, errors, settings, delta, seed, observer }.run()
         };
 
+        checks::of_baseline(self, task)?;
         let mut warnings = checks::of_model(self, task, settings, region.confidence.as_ref())?;
         let Attacked { variants, second_opinion, improvement, warnings: of_return, mut timings } =
             attack("return", game)?;

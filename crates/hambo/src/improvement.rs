@@ -30,8 +30,8 @@ pub struct Improvement {
     pub lower_bound: f64,
     /// What two separate bounds would leave of it.
     pub by_separate_bounds: f64,
-    /// How much more the policy must earn.
-    pub margin: f64,
+    /// How much more the policy must earn, if somebody has said it.
+    pub margin: Option<f64>,
 }
 
 /// A difference, world by world.

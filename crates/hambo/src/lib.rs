@@ -104,7 +104,7 @@ pub use logs::{LoggedActions, LoggedEpisodes, LoggedSample, Persistence};
 pub use model::{FitReport, Model, ModelSettings};
 pub use nn::Device;
 pub use progress::{Event, Observer, Silent};
-pub use replay::{Backtest, Claim, Demand, Replay, Replayed, ReplayedGroup};
+pub use replay::{Backtest, Claim, Demand, Outcome, Replay, Replayed, ReplayedGroup};
 pub use rng::{RowStreams, Seed, Stream};
 pub use rollout::{Streams, collect};
 pub use settings::EvaluationSettings;

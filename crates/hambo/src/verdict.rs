@@ -38,8 +38,10 @@ impl Verdict {
     /// The verdict on an evaluation whose return should reach `threshold`.
     pub fn of(evaluation: &Evaluation, threshold: Option<f64>) -> Self {
         let of_return = threshold.map(|threshold| (evaluation.lower_bound, threshold));
-        let of_improvement =
-            evaluation.improvement.as_ref().map(|found| (Some(found.lower_bound), found.margin));
+        let of_improvement = evaluation
+            .improvement
+            .as_ref()
+            .and_then(|found| found.margin.map(|margin| (Some(found.lower_bound), margin)));
         let mut bounds: Vec<(Option<f64>, f64)> =
             of_return.into_iter().chain(of_improvement).collect();
         if bounds.is_empty() {

@@ -428,7 +428,7 @@ impl fmt::Display for Warning {
             ),
             Self::OutsideData { objective, variant, share } => write!(
                 f,
-                "{objective}, {variant}: {:.0} % of the steps are less certain than 99 % of the \
+                "{objective}, {variant}: {:.1} % of the steps are less certain than 99 % of the \
                  calibration points, where calibration says little",
                 100.0 * share
             ),
@@ -469,13 +469,13 @@ impl fmt::Display for Warning {
             }
             Self::ForeignActions { objective, variant, share } => write!(
                 f,
-                "{objective}, {variant}: in {:.0} % of the steps the policy's action is like none in \
+                "{objective}, {variant}: in {:.1} % of the steps the policy's action is like none in \
                  the data",
                 100.0 * share
             ),
             Self::AtLimits { objective, variant, share } => write!(
                 f,
-                "{objective}, {variant}: {:.0} % of the episodes go further beyond the data's range than the \
+                "{objective}, {variant}: {:.1} % of the episodes go further beyond the data's range than the \
                  limits of the states",
                 100.0 * share
             ),

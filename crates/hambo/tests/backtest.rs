@@ -16,7 +16,7 @@ use hambo::{
 };
 
 fn compare(model: &Model, baseline: Baseline, settings: EvaluationSettings) -> Evaluation {
-    let task = Task { against: Some(Against { baseline, margin: 0.0 }), ..task() };
+    let task = Task { against: Some(Against { baseline, margin: Some(0.0) }), ..task() };
     let settings = EvaluationSettings { episodes: 500, ..settings };
     model.evaluate(&Steer, &task, &settings, Seed(1), &Silent).unwrap()
 }
@@ -69,17 +69,20 @@ fn no_policy_is_better_than_itself() {
     assert!(improvement.by_separate_bounds < -1.0);
     // A margin needs no threshold.
     assert_eq!(Verdict::of(&found, None), Verdict::Certified { weaker: Vec::new() });
-    let asked = Improvement { margin: 0.1, ..improvement.clone() };
+    let asked = Improvement { margin: Some(0.1), ..improvement.clone() };
     let more = Evaluation { improvement: Some(asked), ..found };
     assert_eq!(Verdict::of(&more, None), Verdict::NotCertified);
     assert_eq!(Verdict::of(&more, Some(-1e9)), Verdict::NotCertified);
+    let unasked = Improvement { margin: None, ..more.improvement.clone().unwrap() };
+    let unasked = Evaluation { improvement: Some(unasked), ..more };
+    assert_eq!(Verdict::of(&unasked, None), Verdict::NoThreshold);
 }
 
 #[test]
 fn a_comparison_says_what_it_lacks() {
     let model = model(Scattered::around_the_truth(0.0, 0), &logs(20, 0));
     let asked = |horizon| {
-        let against = Some(Against { baseline: Baseline::Logged, margin: 0.0 });
+        let against = Some(Against { baseline: Baseline::Logged, margin: Some(0.0) });
         Task { against, horizon, ..task() }
     };
     let settings = EvaluationSettings { episodes: 50, ..EvaluationSettings::default() };
@@ -133,9 +136,10 @@ fn a_source_that_is_left_out_is_judged_by_worlds_that_never_saw_it() {
     let other_plant = logs_of([0.9, 0.7], 60, 0);
     let found = backtest(&other_plant, &small(), &task(), &settings, Seed(0), &Silent).unwrap();
     let failed: Vec<&str> =
-        found.over_all().filter(|c| !c.held()).map(|c| c.group.as_str()).collect();
+        found.over_all().filter(|c| !c.held).map(|c| c.group.as_str()).collect();
     assert_eq!(failed, ["hard"], "{found:?}");
     assert!(found.summary.contains("1 of 2"), "{}", found.summary);
+    assert!(found.summary.contains("`hard` earned"), "{}", found.summary);
 }
 
 #[test]
@@ -146,6 +150,10 @@ fn without_sources_parts_are_left_out_in_their_order_if_there_are_enough() {
     let found = backtest(&plain, &small(), &task(), &settings, Seed(0), &Silent).unwrap();
     let names: Vec<&str> = found.over_all().map(|claim| claim.group.as_str()).collect();
     assert_eq!(names, ["episodes 1 to 8", "episodes 9 to 16", "episodes 17 to 24"]);
+    // A source that all episodes have tells nothing.
+    let same = plain.with_sources(vec!["plant".into(); 24]).unwrap();
+    let found = backtest(&same, &small(), &task(), &settings, Seed(0), &Silent).unwrap();
+    assert_eq!(found.over_all().count(), 3);
     let few = hambo::Dataset::from_episodes(logs(6, 0).to_episodes()).unwrap();
     let error = backtest(&few, &small(), &task(), &settings, Seed(0), &Silent).unwrap_err();
     assert!(matches!(error, Error::NothingToLeaveOut { episodes: 6, .. }), "{error}");

@@ -4,7 +4,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use hambo::{Backtest, BoxError, Event, Observer, Seed};
+use hambo::{Backtest, BoxError, Event, Observer, Outcome, Seed};
 use hambo_io::model::Origin;
 use hambo_io::result::BacktestDocument;
 use hambo_io::{atomic, report};
@@ -13,7 +13,7 @@ use crate::args::Backtest as Arguments;
 use crate::config::{self, Loaded};
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
-use crate::screen::{BAD, GOOD, styled, table, wrap};
+use crate::screen::{BAD, GOOD, NOTICE, styled, table, wrap};
 use crate::{logs, screen, task};
 
 pub(crate) fn run(args: &Arguments, quiet: bool, progress: &Progress) -> Result<Exit> {
@@ -31,9 +31,9 @@ pub(crate) fn run(args: &Arguments, quiet: bool, progress: &Progress) -> Result<
     let toml = loaded.config.to_toml()?;
     let origin = Origin::of(&data, &args.data, toml.clone());
     let defined = task::define(&loaded, &data.names_or_numbers(), &origin)?;
-    if data.sources().is_none() {
+    if data.sources().is_none_or(|sources| sources.names().len() < 2) {
         progress.note(
-            "note: the logs do not say where episodes came from, so parts of them are left out in their \
+            "note: the logs do not tell episodes of several sources apart, so parts of them are left out in their \
              order; `--source COLUMN` leaves out one source after the other",
         );
     }
@@ -63,7 +63,11 @@ pub(crate) fn run(args: &Arguments, quiet: bool, progress: &Progress) -> Result<
         progress.note(&format!("report written to {}", file.display()));
     }
     screen::print(&if is_printed { json } else { describe(&document.backtest, quiet) })?;
-    Ok(if document.held { Exit::Done } else { Exit::NotCertified })
+    Ok(match document.backtest.outcome {
+        Outcome::Held => Exit::Done,
+        Outcome::Failed => Exit::NotCertified,
+        Outcome::TooShort => Exit::Inconclusive,
+    })
 }
 
 fn settings(args: &Arguments) -> Result<Loaded> {
@@ -82,10 +86,12 @@ fn settings(args: &Arguments) -> Result<Loaded> {
 /// The table, and what it comes to; if `quiet`, only the last line.
 fn describe(found: &Backtest, quiet: bool) -> String {
     let decimals = report::backtest_decimals(found);
-    let (style, word) = match found.failed() {
-        0 => (GOOD, "HELD"),
-        _ => (BAD, "DID NOT HOLD"),
+    let style = match found.outcome {
+        Outcome::Held => GOOD,
+        Outcome::Failed => BAD,
+        Outcome::TooShort => NOTICE,
     };
+    let word = found.outcome.word();
     let conclusion =
         format!("{}\n", wrap(&format!("{}: {}", styled(style, word), found.summary), 0, 2));
     if quiet {
@@ -94,7 +100,7 @@ fn describe(found: &Backtest, quiet: bool) -> String {
     let header = ["left out", "episodes", "steps", "lasting", "claimed", "earned", "held"];
     let mut rows = vec![header.map(String::from).to_vec()];
     for claim in &found.claims {
-        let held = if claim.held() { "yes" } else { "NO" };
+        let held = if claim.held { "yes" } else { "NO" };
         rows.push(vec![
             claim.group.clone(),
             claim.episodes.to_string(),

@@ -84,6 +84,7 @@ pub(crate) fn run(args: &Demo, quiet: bool, progress: &Progress) -> Result<Exit>
     let bound = BoundFlags::default();
     let asked = Certify {
         threshold: Some(threshold),
+        margin: None,
         evaluate: Evaluate {
             policy: policy.clone(),
             basis,
@@ -95,7 +96,8 @@ pub(crate) fn run(args: &Demo, quiet: bool, progress: &Progress) -> Result<Exit>
     };
     let mut typed: Vec<String> = vec!["hambo".into()];
     typed.extend(words.iter().flat_map(|word| word.split(' ').map(String::from)));
-    let call = Call { args: &asked.evaluate, threshold: Some(threshold), words: &typed };
+    let threshold = asked.threshold;
+    let call = Call { args: &asked.evaluate, threshold, margin: None, words: &typed };
     evaluate::run(&call, quiet, progress)?;
 
     let truth = true_return(&policy)?;

@@ -23,6 +23,8 @@ const LEAST_LEFT: usize = 20;
 pub(crate) struct Call<'a> {
     pub args: &'a Evaluate,
     pub threshold: Option<f64>,
+    /// How much better than a baseline the policy must be.
+    pub margin: Option<f64>,
     pub words: &'a [String],
 }
 
@@ -47,7 +49,7 @@ pub(crate) fn run(call: &Call<'_>, quiet: bool, progress: &Progress) -> Result<E
     let widths = (names.states.len(), names.actions.len());
     let mut policy = Candidate::load(&args.policy, widths)?;
     let defined = task::define(&loaded, &names, basis.origin())?;
-    let mut defined = with_baseline(defined, &args.bound, widths)?;
+    let mut defined = with_baseline(defined, &args.bound, call.margin, widths)?;
     defined.task.trained_on = trained_on;
     let record = RunRecord {
         threshold,

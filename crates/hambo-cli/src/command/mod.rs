@@ -11,7 +11,7 @@ mod report;
 
 use clap::CommandFactory;
 
-use crate::args::{Command, Config, Invocation};
+use crate::args::{Certify, Command, Config, Invocation};
 use crate::config;
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
@@ -26,12 +26,15 @@ pub(crate) fn run(invocation: &Invocation) -> Result<Exit> {
         Command::Init(args) => init::run(args, progress),
         Command::Fit(args) => fit::run(args, quiet, progress),
         Command::Evaluate(args) => {
-            let call = evaluate::Call { args, threshold: None, words: &invocation.words };
+            let (threshold, margin) = (None, None);
+            let call = evaluate::Call { args, threshold, margin, words: &invocation.words };
             evaluate::run(&call, quiet, progress)
         }
         Command::Certify(args) => {
-            let (args, threshold) = (&args.evaluate, args.threshold);
-            let call = evaluate::Call { args, threshold, words: &invocation.words };
+            let Certify { threshold, margin, evaluate: args } = args;
+            let margin = args.bound.against.as_ref().map(|_| margin.unwrap_or(0.0));
+            let call =
+                evaluate::Call { args, threshold: *threshold, margin, words: &invocation.words };
             evaluate::run(&call, quiet, progress)
         }
         Command::Backtest(args) => backtest::run(args, quiet, progress),

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progres
     let columns = &saved.model.data.names;
     let widths = (columns.states.len(), columns.actions.len());
     let defined = task::define(&loaded, columns, &saved.origin)?;
-    let defined = with_baseline(defined, &args.bound, widths)?;
+    let defined = with_baseline(defined, &args.bound, None, widths)?;
     // All files are looked at before the first one is played.
     let mut candidates = Vec::new();
     for path in &args.policies {
@@ -121,7 +121,7 @@ fn describe(ranked: &[Ranked], rank_correlation: Option<f64>, quiet: bool) -> St
     let has_truth = ranked.iter().any(|ranked| ranked.truth.is_some());
     let has_baseline = ranked.iter().any(|ranked| ranked.improvement.is_some());
     let mut header = vec!["rank", "policy", "lower bound", "neutral"];
-    header.extend(has_baseline.then_some("better by"));
+    header.extend(has_baseline.then_some("better by at least"));
     header.extend(has_truth.then_some(["true", "holds"]).into_iter().flatten());
     header.push("warnings");
     let mut rows = vec![header.into_iter().map(String::from).collect::<Vec<_>>()];

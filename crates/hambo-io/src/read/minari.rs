@@ -70,6 +70,9 @@ impl Minari {
     }
 
     fn new(path: PathBuf, episodes: Episodes, mapping: &Mapping) -> Result<Self> {
+        if let Some(column) = &mapping.source {
+            return Err(Error::NoSources { path, column: column.clone() });
+        }
         let discrete_actions = mapping.discrete_actions;
         let unknown = ColumnInfo { name: String::new(), width: 0, kind: Kind::Other };
         let (observation, action) = (unknown.clone(), unknown);

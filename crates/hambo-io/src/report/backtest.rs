@@ -1,12 +1,12 @@
 //! The backtest: a section of an evaluation's page, and a page of its own.
 
-use hambo::Backtest;
+use hambo::{Backtest, Outcome};
 
 use super::contents::Contents;
 use super::figures::claims;
 use super::frame::{self, picture};
 use super::markup::{NUMBER, TEXT, section, table};
-use super::text::{escape, fixed, percent, rounded_down, sentence};
+use super::text::{confidence, escape, fixed, percent, rounded_down, sentence};
 use super::worlds;
 use crate::result::BacktestDocument;
 
@@ -20,15 +20,18 @@ pub(super) fn within(contents: &Contents<'_>) -> String {
 pub(super) fn page(document: &BacktestDocument, title: &str) -> String {
     let backtest = &document.backtest;
     let decimals = decimals(backtest);
-    let word = if document.held { "HELD" } else { "DID NOT HOLD" };
-    let (class, sign) = match document.held {
-        true => ("certified", frame::YES),
-        false => ("not-certified", frame::NO),
+    let word = backtest.outcome.word();
+    let (class, sign) = match backtest.outcome {
+        Outcome::Held => ("certified", frame::YES),
+        Outcome::Failed => ("not-certified", frame::NO),
+        Outcome::TooShort => ("inconclusive", frame::UNSURE),
     };
     let about = format!(
-        "{} transitions in {} episodes · seed {} · fingerprint {}",
+        "{} transitions in {} episodes · {} steps · confidence {} · seed {} · fingerprint {}",
         fixed(document.data.rows as f64, 0),
         fixed(document.data.episodes as f64, 0),
+        document.horizon,
+        confidence(backtest.delta),
         document.seed,
         document.data.fingerprint.get(..12).unwrap_or_default()
     );
@@ -39,7 +42,10 @@ pub(super) fn page(document: &BacktestDocument, title: &str) -> String {
         escape(title),
         frame::badge(sign, word),
         escape(&sentence(&backtest.summary)),
-        escape(HOW_REFITTED),
+        escape(&match backtest.outcome {
+            Outcome::Failed => format!("{UNBELIEVABLE} {HOW_REFITTED}"),
+            _ => HOW_REFITTED.to_owned(),
+        }),
         section("backtest", "Claim by claim", "", &claims_table(backtest, decimals)),
     );
     frame::whole(title, word, &content, &document.version)
@@ -48,6 +54,9 @@ pub(super) fn page(document: &BacktestDocument, title: &str) -> String {
 const HOW_REFITTED: &str = "Each part of the logs was left out, worlds were fitted on the rest, and \
     a lower bound on what whoever acted in it earns was held against what was earned there. The logs are the \
     only truth that there is: this tests the method on this system, for policies like those that were logged.";
+
+const UNBELIEVABLE: &str = "A certificate from these logs should not be believed for a policy that differs from \
+    the logged ones as much as they differ from each other.";
 
 const HOW_WITHIN: &str = "Each episode was played again by worlds that had not seen it, and what a bound \
     needs was learned from the other groups alone. `hambo backtest` fits new worlds without each group, \
@@ -83,7 +92,7 @@ fn claims_table(backtest: &Backtest, decimals: usize) -> String {
             percent(claim.covered),
             rounded_down(claim.claimed, decimals),
             fixed(claim.earned, decimals),
-            if claim.held() { "yes".into() } else { "<strong>no</strong>".to_owned() },
+            if claim.held { "yes".into() } else { "<strong>no</strong>".to_owned() },
         ]
     };
     table(&columns, &claims.iter().map(row).collect::<Vec<_>>(), None)

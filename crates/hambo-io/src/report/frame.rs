@@ -26,9 +26,10 @@ pub(super) fn badge(path: &str, word: &str) -> String {
     )
 }
 
-/// Signs for good news and for bad.
+/// Signs for good news, for bad, and for neither.
 pub(super) const YES: &str = "M4 12.5l5 5L20 6.5";
 pub(super) const NO: &str = "M6 6l12 12M18 6L6 18";
+pub(super) const UNSURE: &str = "M8 8.5a4 4 0 1 1 5.5 3.7c-1 .5-1.5 1.1-1.5 2.3M12 18.6v.1";
 
 pub(super) fn picture(figure: &Figure) -> String {
     let drawings: Vec<String> = figure.drawings.iter().map(|d| d.element("")).collect();

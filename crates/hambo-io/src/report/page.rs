@@ -71,9 +71,7 @@ fn top(contents: &Contents<'_>, figures: &[Figure]) -> String {
     let (class, sign) = match contents.verdict {
         Verdict::Certified { .. } => ("certified", frame::YES),
         Verdict::NotCertified => ("not-certified", frame::NO),
-        Verdict::Inconclusive { .. } => {
-            ("inconclusive", "M8 8.5a4 4 0 1 1 5.5 3.7c-1 .5-1.5 1.1-1.5 2.3M12 18.6v.1")
-        }
+        Verdict::Inconclusive { .. } => ("inconclusive", frame::UNSURE),
         Verdict::NoThreshold => ("no-threshold", "M5 12h14"),
     };
     let mut facts = String::new();

@@ -89,16 +89,19 @@ pub(super) fn of_verdict(contents: &Contents<'_>) -> String {
 pub(super) fn of_improvement(contents: &Contents<'_>) -> Option<String> {
     let found = contents.evaluation.improvement.as_ref()?;
     let decimals = contents.decimals;
-    let (bound, margin) = (rounded_down(found.lower_bound, decimals), as_given(found.margin));
+    let bound = rounded_down(found.lower_bound, decimals);
     let against =
         format!("{} ({} over the horizon)", found.against, fixed(found.baseline.mean, decimals));
-    Some(match found.lower_bound >= found.margin {
-        true => format!(
-            "Its improvement on {against} is at least {bound}, and so reaches the margin of {margin}."
+    Some(match found.margin {
+        None => format!("Its improvement on {against} is at least {bound}."),
+        Some(margin) if found.lower_bound >= margin => format!(
+            "Its improvement on {against} is at least {bound}, and so reaches the margin of {}.",
+            as_given(margin)
         ),
-        false => format!(
-            "The data does not prove that its improvement on {against} reaches the margin of {margin}: the \
-             bound is {bound}."
+        Some(margin) => format!(
+            "The data does not prove that its improvement on {against} reaches the margin of {}: the bound is \
+             {bound}.",
+            as_given(margin)
         ),
     })
 }
@@ -107,16 +110,13 @@ pub(super) fn of_improvement(contents: &Contents<'_>) -> Option<String> {
 pub(super) fn against_logs(contents: &Contents<'_>) -> Option<(String, String)> {
     let replay = worlds::limit(contents)?.replay.as_ref()?;
     let (earned, bound) = (replay.earned?.mean, contents.evaluation.lower_bound?);
-    let share = 100.0 * (bound - earned) / earned.abs();
+    let share = 100.0 * (bound - earned).abs() / earned.abs();
+    let side = if bound < earned { "below" } else { "above" };
     let more = match share.is_finite() {
-        true => format!("{} %", signed(share)),
-        false => "–".into(),
+        true => format!("{} % {side}", fixed(share, 0)),
+        false => side.into(),
     };
     Some((fixed(earned, contents.decimals), more))
-}
-
-fn signed(value: f64) -> String {
-    format!("{}{}", if value > 0.0 { "+" } else { "" }, fixed(value, 0))
 }
 
 /// What holds with which probability.

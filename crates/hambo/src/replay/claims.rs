@@ -7,8 +7,11 @@ use super::demand::Demand;
 use super::replayed::{AtHorizon, ReplayedGroup};
 use crate::bound::students_quantile;
 
-/// Pieces of episodes that last for less of a horizon say little about it.
-pub(crate) const ENOUGH_COVERED: f64 = 0.5;
+/// Episodes that last for less of a horizon, on average, do not test it.
+const LASTING: f64 = 0.9;
+
+/// Standard errors by which a claim may miss by chance.
+const CHANCE: f64 = 3.0;
 
 /// Claims about groups of logged episodes, none of which was used for the claim about it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,6 +25,8 @@ pub struct Backtest {
     pub claims: Vec<Claim>,
     /// The longest horizon up to which all claims held and episodes last long enough.
     pub vouched: Option<usize>,
+    /// What it comes to.
+    pub outcome: Outcome,
     /// All of that in one sentence.
     pub summary: String,
 }
@@ -49,12 +54,41 @@ pub struct Claim {
     pub earned: f64,
     /// Standard error of the difference between the two.
     pub std_error: f64,
+    /// Whether the group earned what was claimed.
+    pub held: bool,
+}
+
+/// What a backtest comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every claim over the whole horizon held.
+    Held,
+    /// One did not.
+    Failed,
+    /// None failed, but episodes are too short to test the whole horizon.
+    TooShort,
+}
+
+impl Outcome {
+    /// A word or two in capitals.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Held => "HELD",
+            Self::Failed => "DID NOT HOLD",
+            Self::TooShort => "LOGS TOO SHORT",
+        }
+    }
 }
 
 impl Claim {
-    /// Whether the group earned what was claimed.
-    pub fn held(&self) -> bool {
-        self.claimed <= self.earned
+    /// By how much it was too high.
+    fn miss(&self) -> f64 {
+        self.claimed - self.earned
+    }
+
+    fn relative_miss(&self) -> f64 {
+        self.miss() / self.std_error.max(f64::MIN_POSITIVE)
     }
 
     pub(crate) fn new(
@@ -73,13 +107,15 @@ impl Claim {
         };
         let estimate = group.earned + group.bias;
         let of_worlds = student.max(others.factor) * spread;
+        let claimed = estimate - others.offset - of_worlds.hypot(of_chance).hypot(of_others);
         Self {
             group: group.name.clone(),
             episodes: group.episodes,
             is_later: group.is_later,
             horizon: at.horizon,
             covered: at.covered,
-            claimed: estimate - others.offset - of_worlds.hypot(of_chance).hypot(of_others),
+            claimed,
+            held: claimed <= group.earned,
             by_student: estimate - (student * spread).hypot(of_chance),
             estimate,
             earned: group.earned,
@@ -93,31 +129,55 @@ impl Backtest {
         claims.sort_by_key(|claim| claim.horizon);
         let is_vouched = |horizon: usize| {
             let mut at = claims.iter().filter(|claim| claim.horizon == horizon);
-            at.all(|claim| claim.held() && claim.covered >= ENOUGH_COVERED)
+            at.all(|claim| claim.held && claim.covered >= LASTING)
         };
         let mut horizons: Vec<usize> = claims.iter().map(|claim| claim.horizon).collect();
         horizons.dedup();
         let vouched = horizons.into_iter().take_while(|&horizon| is_vouched(horizon)).last();
-        let found = Self { refitted, delta, claims, vouched, summary: String::new() };
-        Self { summary: found.in_words(), ..found }
+        let outcome = Outcome::Held;
+        let mut found = Self { refitted, delta, claims, vouched, outcome, summary: String::new() };
+        let lasts = found.over_all().all(|claim| claim.covered >= LASTING);
+        found.outcome = match (found.failed(), lasts) {
+            (0, true) => Outcome::Held,
+            (0, false) => Outcome::TooShort,
+            _ => Outcome::Failed,
+        };
+        found.summary = found.in_words();
+        found
     }
 
     fn in_words(&self) -> String {
-        let (all, failed) = (self.over_all().count(), self.failed());
+        let all = self.over_all().count();
         let steps = self.over_all().next().map_or(0, |claim| claim.horizon);
-        let held = match (failed, all) {
-            (0, 1) => format!("the one claim about the logs themselves held over {steps} steps"),
-            (0, _) => format!("all {all} claims about the logs themselves held over {steps} steps"),
-            _ => format!(
-                "{failed} of {all} claims about the logs themselves did not hold over {steps} steps, \
-                 which chance alone does in {:.0} % of all cases",
-                100.0 * self.chance()
-            ),
+        let vouched = match self.vouched {
+            Some(vouched) if vouched == steps => String::new(),
+            Some(vouched) => format!("; the logs vouch for {vouched} steps"),
+            None => "; the logs vouch for no horizon".into(),
         };
-        match self.vouched {
-            Some(vouched) if vouched == steps => held,
-            Some(vouched) => format!("{held}; the logs vouch for {vouched} steps"),
-            None => format!("{held}; the logs vouch for no horizon"),
+        let worst = self.over_all().max_by(|a, b| a.relative_miss().total_cmp(&b.relative_miss()));
+        match (self.outcome, worst) {
+            (Outcome::Failed, Some(worst)) => {
+                let chance = match worst.miss() < CHANCE * worst.std_error {
+                    true => ", a miss so small that it may be chance",
+                    false => "",
+                };
+                format!(
+                    "{} of {all} claims about the logs themselves did not hold over {steps} steps: `{}` earned \
+                     {:.4} where {:.4} was claimed{chance}{vouched}",
+                    self.failed(),
+                    worst.group,
+                    worst.earned,
+                    worst.claimed
+                )
+            }
+            (Outcome::TooShort, Some(claim)) => format!(
+                "logged episodes last for {:.0} % of {steps} steps on average, too short to test them{vouched}",
+                100.0 * claim.covered
+            ),
+            _ => match all {
+                1 => format!("the one claim about the logs themselves held over {steps} steps"),
+                _ => format!("all {all} claims about the logs themselves held over {steps} steps"),
+            },
         }
     }
 
@@ -144,7 +204,7 @@ impl Backtest {
 
     /// How many claims over the whole horizon did not hold.
     pub fn failed(&self) -> usize {
-        self.over_all().filter(|claim| !claim.held()).count()
+        self.over_all().filter(|claim| !claim.held).count()
     }
 
     /// The probability that as many fail, or more, if each does with probability δ by itself.
@@ -202,8 +262,10 @@ mod tests {
         // Nobody told the claim about b that worlds can be so wrong.
         let b = &found.claims[1];
         assert!((b.claimed - (12.0 - by_student.hypot(chance))).abs() < 1e-3, "{b:?}");
-        assert!(a.held() && !b.held());
-        assert_eq!((found.failed(), found.vouched), (1, None));
+        assert!(a.held && !b.held);
+        assert_eq!((found.failed(), found.vouched, found.outcome), (1, None, Outcome::Failed));
+        assert!(found.summary.contains("`b` earned 10.0000 where 11."), "{}", found.summary);
+        assert!(!found.summary.contains("chance"), "{}", found.summary);
         // One or two of two, each with probability .05.
         assert!((found.chance() - (1.0 - 0.95 * 0.95)).abs() < 1e-9);
     }
@@ -219,7 +281,9 @@ mod tests {
     fn logs_vouch_for_what_held_and_for_what_they_last() {
         let groups = || vec![group("a", 0.0, 0.5), group("b", 0.1, 0.5)];
         assert_eq!(backtest(groups(), 1.0).vouched, Some(100));
-        assert_eq!(backtest(groups(), 0.4).vouched, Some(10));
+        let short = backtest(groups(), 0.8);
+        assert_eq!((short.vouched, short.outcome), (Some(10), Outcome::TooShort));
+        assert!(short.summary.contains("80 % of 100 steps"), "{}", short.summary);
         assert_eq!(backtest(groups(), 1.0).chance(), 1.0);
     }
 }

@@ -29,8 +29,7 @@ mod player;
 mod replayed;
 mod windows;
 
-pub(crate) use claims::ENOUGH_COVERED;
-pub use claims::{Backtest, Claim};
+pub use claims::{Backtest, Claim, Outcome};
 pub use demand::Demand;
 pub(crate) use groups::Apart;
 pub use outcome::Replay;

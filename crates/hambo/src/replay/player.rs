@@ -85,15 +85,7 @@ impl Player<'_> {
         let delta = if best == 0 { delta } else { delta / noises.len() as f64 };
         let (horizons, members) = (horizons(horizon), self.game.dynamics.members());
         let returns = self.play(&course, noises[best], times(&windows), &horizons)?;
-        let at: Vec<AtHorizon> = horizons
-            .iter()
-            .zip(&returns)
-            .map(|(&horizon, returns)| {
-                let compare = self.comparison(&windows, horizon, returns, delta);
-                let groups = groups.iter().map(|group| compare.of(group)).collect();
-                AtHorizon { horizon, covered: covered(&windows, horizon), groups }
-            })
-            .collect();
+        let at = self.over_horizons(&windows, &groups, &horizons, &returns, delta);
         let whole = &at[at.len() - 1];
         let compare = self.comparison(&windows, horizon, &returns[returns.len() - 1], delta);
         let Demand { factor, offset, unresolved, worst, .. } =
@@ -122,12 +114,7 @@ impl Player<'_> {
         let groups = first_and_later(vec![Group::of_all(name, self.episodes)], &windows);
         let horizons = horizons(self.game.task.horizon);
         let returns = self.play(&course, noise, times(&windows), &horizons)?;
-        let at = horizons.iter().zip(&returns).map(|(&horizon, returns)| {
-            let compare = self.comparison(&windows, horizon, returns, self.delta);
-            let groups: Vec<ReplayedGroup> = groups.iter().map(|group| compare.of(group)).collect();
-            AtHorizon { horizon, covered: covered(&windows, horizon), groups }
-        });
-        Ok(at.collect())
+        Ok(self.over_horizons(&windows, &groups, &horizons, &returns, self.delta))
     }
 
     /// The policy against the logs, from their starts. `None` if too few of them last for the horizon.
@@ -180,6 +167,23 @@ impl Player<'_> {
         delta: f64,
     ) -> Comparison<'c> {
         Comparison { episodes: self.episodes, windows, horizon, returns, delta }
+    }
+
+    /// All groups over every horizon, given what was played.
+    fn over_horizons(
+        &self,
+        windows: &[Window],
+        groups: &[Group],
+        horizons: &[usize],
+        returns: &[Array2<f64>],
+        delta: f64,
+    ) -> Vec<AtHorizon> {
+        let over = |(&horizon, returns): (&usize, &Array2<f64>)| {
+            let compare = self.comparison(windows, horizon, returns, delta);
+            let groups = groups.iter().map(|group| compare.of(group)).collect();
+            AtHorizon { horizon, covered: covered(windows, horizon), groups }
+        };
+        horizons.iter().zip(returns).map(over).collect()
     }
 
     fn noise<'n>(&'n self, others: Option<&'n ErrorsOfOthers<'n>>, scale: f32) -> Noise<'n> {

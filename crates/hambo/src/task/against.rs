@@ -10,8 +10,8 @@ use super::parts::Policy;
 pub struct Against {
     /// What it is compared with.
     pub baseline: Baseline,
-    /// How much more it must earn.
-    pub margin: f64,
+    /// How much more it must earn; `None` to ask only how much more it does.
+    pub margin: Option<f64>,
 }
 
 /// What a policy is compared with.

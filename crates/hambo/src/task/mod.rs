@@ -108,9 +108,8 @@ impl Task {
                 return Err(Error::Setting { name: "constraints", value, expected });
             }
         }
-        if let Some(Against { margin, .. }) =
-            self.against.as_ref().filter(|a| !a.margin.is_finite())
-        {
+        let margin = self.against.as_ref().and_then(|against| against.margin);
+        if let Some(margin) = margin.filter(|margin| !margin.is_finite()) {
             let value = margin.to_string();
             return Err(Error::Setting { name: "margin", value, expected: "a number" });
         }

@@ -24,7 +24,7 @@ pub(in crate::report) fn claims(backtest: &Backtest, decimals: usize) -> Option<
     plot.text("label", [WIDTH, 12.0], "end", "claim");
     for (index, claim) in claims.iter().enumerate() {
         let y = TOP + ROW * (index as f64 + 0.5);
-        let tone = if claim.held() { "accent" } else { "bad" };
+        let tone = if claim.held { "accent" } else { "bad" };
         plot.segment("grid", [0.0, y - ROW / 2.0, WIDTH, y - ROW / 2.0]);
         plot.text("strong", [0.0, y - 2.0], "start", &shortened(&claim.group, 24));
         plot.text("label", [0.0, y + 13.0], "start", &format!("{} episodes", claim.episodes));
@@ -32,7 +32,7 @@ pub(in crate::report) fn claims(backtest: &Backtest, decimals: usize) -> Option<
         plot.segment(&format!("{tone} thick"), [claimed, y, earned, y]);
         plot.segment(&format!("{tone} thick"), [claimed, y - 8.0, claimed, y + 8.0]);
         plot.dot(&format!("{tone}-fill"), [earned, y], 4.5);
-        let word = if claim.held() { "held" } else { "did not hold" };
+        let word = if claim.held { "held" } else { "did not hold" };
         let claimed = rounded_down(claim.claimed, decimals);
         plot.text(&format!("strong {tone}-text"), [WIDTH, y - 2.0], "end", &claimed);
         plot.text("label", [WIDTH, y + 13.0], "end", word);
@@ -43,8 +43,8 @@ pub(in crate::report) fn claims(backtest: &Backtest, decimals: usize) -> Option<
         claims.len()
     );
     let caption = format!(
-        "The bar is what would have been claimed, the dot what was earned. A claim held if its dot is to the \
-         right of its bar; at most {} of them should not.",
+        "The upright mark is what would have been claimed, the dot what was earned. A claim held if its dot is \
+         to the right of its mark; at most {} of them should not.",
         fixed(100.0 * backtest.delta, 0) + " %"
     );
     let heading = "Claimed and earned";
