@@ -43,7 +43,11 @@ def backtest(name: str, rows: int, seed: int) -> list[Row]:
         progress=now_and_then(f"{name}, seed {seed}"),
     )
     about = {"environment": name, "rows": rows, "seed": seed, "vouched": found.vouched}
-    return [{**about, **{**vars(claim), "source": claim.group}} for claim in found.claims]
+    told = [column for column in COLUMNS if column not in {*about, "source"}]
+    return [
+        {**about, "source": claim.group, **{column: getattr(claim, column) for column in told}}
+        for claim in found.claims
+    ]
 
 
 def table(rows: list[Row]) -> str:

@@ -225,6 +225,11 @@ fn how_sure(found: &Evaluation, verdict: &Verdict, threshold: Option<f64>) -> St
             ),
         });
     }
+    if let Some(times) = threshold.and_then(|threshold| found.times_as_many_episodes(threshold)) {
+        lines.push(format!(
+            "about {times} times as many logged episodes would do, if the worlds stayed as they are"
+        ));
+    }
     if *verdict != Verdict::NoThreshold && found.reuse.is_none() {
         lines.push("what the policy was trained on was not said (`--trained-on LOG`)".into());
     }

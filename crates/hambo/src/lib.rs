@@ -76,6 +76,7 @@ mod hallucination;
 mod improvement;
 mod logs;
 mod model;
+mod more;
 mod nn;
 mod places;
 mod region;

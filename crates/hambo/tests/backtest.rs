@@ -177,3 +177,24 @@ fn a_policy_that_was_trained_on_the_same_episodes_is_said_to_be() {
     assert!(is_said(&same) && !is_said(&others));
     assert_eq!(same.lower_bound, others.lower_bound);
 }
+
+#[test]
+fn a_verdict_says_how_many_more_episodes_it_would_take() {
+    let found = |episodes| {
+        let model = model(Scattered::around_the_truth(0.0, 5), &logs(episodes, 5));
+        let settings = EvaluationSettings { episodes: 500, ..EvaluationSettings::default() };
+        model.evaluate(&Steer, &task(), &settings, Seed(1), &Silent).unwrap()
+    };
+    let few = found(12);
+    let bound = few.lower_bound.unwrap();
+    assert_eq!(few.times_as_many_episodes(bound - 0.1), None);
+    let mean = few.variants[0].estimate.mean;
+    assert_eq!(few.times_as_many_episodes(mean + 1.0), None);
+    // A threshold between the bound and what any number of episodes would leave.
+    let limit = few.variants[0].worlds.as_ref().unwrap();
+    let least = mean - limit.student * 1.1_f64.sqrt() * limit.spread;
+    assert!(bound < least, "{bound} {least}");
+    let near = few.times_as_many_episodes(bound + 0.1 * (least - bound)).unwrap();
+    let far = few.times_as_many_episodes(bound + 0.8 * (least - bound)).unwrap();
+    assert!(2 <= near && near <= far, "{near} {far}");
+}

@@ -42,15 +42,16 @@ pub(super) fn page(document: &BacktestDocument, title: &str) -> String {
         escape(title),
         frame::badge(sign, word),
         escape(&sentence(&backtest.summary)),
-        escape(&match backtest.outcome {
+        match backtest.outcome {
             Outcome::Failed => format!("{UNBELIEVABLE} {HOW_REFITTED}"),
             _ => HOW_REFITTED.to_owned(),
-        }),
+        },
         section("backtest", "Claim by claim", "", &claims_table(backtest, decimals)),
     );
     frame::whole(title, word, &content, &document.version)
 }
 
+// These are HTML.
 const HOW_REFITTED: &str = "Each part of the logs was left out, worlds were fitted on the rest, and \
     a lower bound on what whoever acted in it earns was held against what was earned there. The logs are the \
     only truth that there is: this tests the method on this system, for policies like those that were logged.";
@@ -59,12 +60,12 @@ const UNBELIEVABLE: &str = "A certificate from these logs should not be believed
     the logged ones as much as they differ from each other.";
 
 const HOW_WITHIN: &str = "Each episode was played again by worlds that had not seen it, and what a bound \
-    needs was learned from the other groups alone. `hambo backtest` fits new worlds without each group, \
-    which tests more and takes longer.";
+    needs was learned from the other groups alone. <code>hambo backtest</code> fits new worlds without each \
+    group, which tests more and takes longer.";
 
 fn evidence(backtest: &Backtest, decimals: usize) -> String {
     let figure = claims(backtest, decimals).as_ref().map(picture).unwrap_or_default();
-    let note = escape(if backtest.refitted { HOW_REFITTED } else { HOW_WITHIN });
+    let note = if backtest.refitted { HOW_REFITTED } else { HOW_WITHIN };
     let content = format!(
         "<div class=\"pair\">{figure}<div>{}<p class=\"note\">{note}</p></div></div>",
         claims_table(backtest, decimals)

@@ -94,6 +94,7 @@ fn top(contents: &Contents<'_>, figures: &[Figure]) -> String {
     let sentences = [
         Some(words::of_verdict(contents)),
         words::of_improvement(contents),
+        words::how_close(contents),
         worlds::backtest(contents).map(|found| sentence(&found.summary)),
     ];
     let sentences: Vec<String> = sentences.into_iter().flatten().collect();

@@ -106,6 +106,27 @@ pub(super) fn of_improvement(contents: &Contents<'_>) -> Option<String> {
     })
 }
 
+/// How close the verdict was, if it is about a threshold.
+pub(super) fn how_close(contents: &Contents<'_>) -> Option<String> {
+    let threshold = contents.options.threshold?;
+    let (tipping, factor) = contents.evaluation.tipping_factor(threshold)?;
+    let (tipping, factor) = (fixed(tipping, 1), fixed(factor, 1));
+    let times = contents.evaluation.times_as_many_episodes(threshold);
+    Some(match (&contents.verdict, times) {
+        (Verdict::NotCertified, Some(times)) => format!(
+            "A factor of {tipping} on the worlds’ disagreement would have been small enough; the logs demand \
+             {factor}. About {times} times as many logged episodes would do, if the worlds stayed as they are."
+        ),
+        (Verdict::NotCertified, None) => format!(
+            "A factor of {tipping} on the worlds’ disagreement would have been small enough; it is {factor}. More \
+             episodes alone will not do: the worlds themselves must come to agree."
+        ),
+        _ => format!(
+            "The threshold is reached up to a factor of {tipping} on the worlds’ disagreement; it is {factor}."
+        ),
+    })
+}
+
 /// The bound against what the logs earned, as a share of that.
 pub(super) fn against_logs(contents: &Contents<'_>) -> Option<(String, String)> {
     let replay = worlds::limit(contents)?.replay.as_ref()?;

@@ -45,4 +45,29 @@ impl Replay {
     pub fn episodes(&self) -> usize {
         self.groups().iter().filter(|group| !group.is_later).map(|group| group.episodes).sum()
     }
+
+    /// What so many times as many episodes with the same biases would demand.
+    pub(crate) fn with_more(&self, times: usize, members: usize, delta: f64) -> Self {
+        let searched = if self.noise == self.tried[0].noise { 1 } else { self.tried.len() };
+        let delta = delta / (self.groups().len() * searched) as f64;
+        let more = |group: &ReplayedGroup| {
+            let std_error = group.std_error / (times as f64).sqrt();
+            let group =
+                ReplayedGroup { std_error, episodes: group.episodes * times, ..group.clone() };
+            ReplayedGroup { largest_bias: group.largest_bias_at(delta), ..group }
+        };
+        let groups: Vec<ReplayedGroup> = self.groups().iter().map(more).collect();
+        let demand = Demand::of(&groups.iter().collect::<Vec<_>>(), members);
+        let mut found = self.clone();
+        let is_chosen = |tried: &&mut Replayed| tried.noise == self.noise;
+        if let Some(chosen) = found.tried.iter_mut().find(is_chosen) {
+            chosen.groups = groups;
+        }
+        Self {
+            factor: demand.factor,
+            offset: demand.offset / self.covered,
+            unresolved: demand.unresolved / self.covered,
+            ..found
+        }
+    }
 }
