@@ -173,15 +173,20 @@ pub enum Error {
 
     /// No column plays a role that is needed.
     #[error(
-        "{}: no column for `{role}`: looked for `{looked_for}`, the file has {found}; \
-         say in the mapping which it is",
-        path.display()
+        "{}: no column for `{role}`: looked for `{looked_for}`, the file has {found}; {}",
+        path.display(),
+        match similar {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => format!("say in the mapping (`data.{role}`) which it is"),
+        }
     )]
     MissingColumn {
         /// Where.
         path: PathBuf,
         /// What the column is for.
         role: &'static str,
+        /// A column that may have been meant.
+        similar: Option<String>,
         /// The names that were tried.
         looked_for: String,
         /// The columns of the file.

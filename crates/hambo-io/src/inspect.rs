@@ -63,15 +63,6 @@ pub enum Mistake {
         /// Terminated episodes.
         episodes: usize,
     },
-    /// Actions leave [-1, 1].
-    LargeActions {
-        /// The action column, from zero.
-        column: usize,
-        /// The smallest action.
-        low: f64,
-        /// The largest action.
-        high: f64,
-    },
     /// The first state comes twice at the beginning of most episodes.
     RepeatedStart {
         /// Episodes that do not move in their first step.
@@ -100,9 +91,6 @@ impl Mistake {
             Self::TerminatesAtTimeLimit { .. } => {
                 "if that is a time limit, map the column to `truncated` instead of `terminated`"
             }
-            Self::LargeActions { .. } => {
-                "fine if the policy uses the same range; otherwise rescale one of them"
-            }
             Self::RepeatedStart { .. } => {
                 "the observation before the first action may have been logged twice: drop one"
             }
@@ -119,9 +107,6 @@ impl fmt::Display for Mistake {
                 f,
                 "all {episodes} terminated episodes have the greatest length, {length} steps"
             ),
-            Self::LargeActions { column, low, high } => {
-                write!(f, "action column {column} goes from {low:.4} to {high:.4}, beyond [-1, 1]")
-            }
             Self::RepeatedStart { episodes, of } => {
                 write!(f, "{episodes} of {of} episodes do not move in their first step")
             }
@@ -208,11 +193,6 @@ fn likely_mistakes(dataset: &Dataset, summary: &Summary) -> Vec<Mistake> {
     {
         let (length, episodes) = (longest, summary.terminated_episodes);
         mistakes.push(Mistake::TerminatesAtTimeLimit { length, episodes });
-    }
-    for (column, range) in summary.actions.iter().enumerate() {
-        if range.min < -1.0 || range.max > 1.0 {
-            mistakes.push(Mistake::LargeActions { column, low: range.min, high: range.max });
-        }
     }
     let (states, next_states) = (dataset.states(), dataset.next_states());
     let still = |row: usize| states.row(row) == next_states.row(row);

@@ -185,3 +185,25 @@ fn a_column_says_where_episodes_came_from_and_a_store_remembers_it() {
     let error = read::open(&source, &mapping).expect_err("two sources in one episode");
     assert!(error.to_string().contains("source was `night` and is now `day`"), "{error}");
 }
+
+#[test]
+fn columns_are_named_alone_or_in_a_list() {
+    let mapping = |json: &str| serde_json::from_str::<Mapping>(json);
+    let alone = mapping(r#"{"state": "x", "action": ["u", "v"]}"#).expect("a mapping");
+    assert_eq!(
+        (&alone.state[..], &alone.action[..]),
+        (&["x".into()][..], &["u".into(), "v".into()][..])
+    );
+    let error = mapping(r#"{"state": 3}"#).expect_err("a number is no name").to_string();
+    assert!(error.contains("a column's name, or a list of names"), "{error}");
+}
+
+#[test]
+fn a_minari_dataset_has_no_column_of_sources() {
+    let has_minari = |path: &PathBuf| path.to_string_lossy().contains("minari");
+    let expectation = expectations(&fixtures()).into_iter().find(has_minari).expect("a fixture");
+    let (source, expected) = load(&expectation);
+    let mapping = Mapping { source: Some("policy".into()), ..expected.mapping };
+    let error = read::open(&source, &mapping).expect_err("nothing was named").to_string();
+    assert!(error.contains("`policy`") && error.contains("with_sources"), "{error}");
+}

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::table::{ColumnInfo, Kind};
 use crate::error::{Error, Result};
@@ -15,12 +15,18 @@ use crate::error::{Error, Result};
 #[serde(default, deny_unknown_fields)]
 pub struct Mapping {
     /// Columns of the state.
+    #[serde(deserialize_with = "one_or_several")]
+    #[cfg_attr(feature = "schema", schemars(with = "OneOrSeveral"))]
     pub state: Vec<String>,
     /// Columns of the action; one column of choices if `discrete_actions` is given.
+    #[serde(deserialize_with = "one_or_several")]
+    #[cfg_attr(feature = "schema", schemars(with = "OneOrSeveral"))]
     pub action: Vec<String>,
     /// The reward of the step.
     pub reward: Option<String>,
     /// Without next states they are taken from the following row of the same episode.
+    #[serde(deserialize_with = "one_or_several")]
+    #[cfg_attr(feature = "schema", schemars(with = "OneOrSeveral"))]
     pub next_state: Vec<String>,
     /// The transition led into a state from which no reward follows.
     pub terminated: Option<String>,
@@ -35,6 +41,22 @@ pub struct Mapping {
     pub source: Option<String>,
     /// The action is the number of a choice, from 0 to one less than this, and is one-hot encoded.
     pub discrete_actions: Option<usize>,
+}
+
+/// A name, or a list of them.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged, expecting = "a column's name, or a list of names")]
+enum OneOrSeveral {
+    One(String),
+    Several(Vec<String>),
+}
+
+fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    Ok(match OneOrSeveral::deserialize(from)? {
+        OneOrSeveral::One(name) => vec![name],
+        OneOrSeveral::Several(names) => names,
+    })
 }
 
 /// What a column is for.
@@ -159,6 +181,7 @@ impl Finder<'_> {
         Error::MissingColumn {
             path: self.path.to_owned(),
             role: role.key(),
+            similar: similar(&names, &found).map(String::from),
             looked_for: names.join("`, `"),
             found: shortened(&found),
         }
@@ -272,6 +295,17 @@ impl Finder<'_> {
         }
         Ok(())
     }
+}
+
+/// The name among those found that is most like one that was looked for, if it is much like it.
+fn similar<'a>(looked_for: &[&str], found: &[&'a str]) -> Option<&'a str> {
+    const ALIKE: f64 = 0.8;
+    let likeness = |name: &str| {
+        let to = looked_for.iter().map(|wanted| strsim::jaro_winkler(wanted, name));
+        to.fold(0.0, f64::max)
+    };
+    let best = found.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(best) > ALIKE).then_some(best)
 }
 
 /// At most a dozen names, for a message.
