@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ._evaluation import (
         ConstraintResult,
         Evaluation,
+        HowClose,
         Improvement,
         Place,
         Trajectory,
@@ -51,6 +52,7 @@ __all__ = [
     "GaussianProcess",
     "GaussianProcessModel",
     "HamboError",
+    "HowClose",
     "Improvement",
     "Kernel",
     "Model",
@@ -84,6 +86,7 @@ _HOMES = {
     "_evaluation": (
         "ConstraintResult",
         "Evaluation",
+        "HowClose",
         "Improvement",
         "Place",
         "Trajectory",

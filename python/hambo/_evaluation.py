@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ConstraintResult",
     "Evaluation",
+    "HowClose",
     "Improvement",
     "Place",
     "Warning",
@@ -174,6 +175,21 @@ class Improvement:
     def _of(cls, document: Mapping[str, Any]) -> Improvement:
         estimates = {name: Estimate(**document[name]) for name in ("baseline", "estimate")}
         return cls(**{**document, **estimates})
+
+
+@dataclasses.dataclass(frozen=True)
+class HowClose:
+    """How much it would take for a bound to end on the other side of a threshold."""
+
+    tipping_factor: float | None
+    """The factor on the worlds' disagreement at which the bound is the threshold; None if there is none."""
+    factor: float | None
+    """The factor that was used."""
+    times_as_many_episodes: int | None
+    """How many times as many logged episodes would let the bound reach the threshold, if the worlds stayed as they are.
+
+    None if it is reached already, or not with a hundred times as many.
+    """
 
 
 @dataclasses.dataclass(frozen=True)
@@ -367,6 +383,12 @@ class Evaluation:
         with such a warning it is ``"inconclusive"``. ``"not_certified"`` is no proof of the opposite.
         """
         return _native.verdict(self.to_json(), threshold)
+
+    def how_close(self, threshold: float) -> HowClose:
+        """How much it would take for the bound to end on the other side of a threshold."""
+        factors, times = _native.how_close(self.to_json(), threshold)
+        tipping, factor = (None, None) if factors is None else factors
+        return HowClose(tipping, factor, times)
 
     def report(
         self,

@@ -14,6 +14,7 @@ __all__ = [
     "decimals",
     "default_settings",
     "evaluate",
+    "how_close",
     "report_html",
     "simulate",
     "verdict",
@@ -114,6 +115,7 @@ def command(words: list[str]) -> int: ...
 def verdict(
     json: str, threshold: float | None
 ) -> Literal["certified", "not_certified", "inconclusive", "no_threshold"]: ...
+def how_close(json: str, threshold: float) -> tuple[tuple[float, float] | None, int | None]: ...
 def decimals(json: str, threshold: float | None) -> int: ...
 def report_html(
     json: str,

@@ -242,6 +242,18 @@ pub(crate) fn verdict(
     Ok(Verdict::of(&parse(py, json)?.evaluation, threshold).code())
 }
 
+/// The factor on the worlds' disagreement at which the bound is the threshold, the one that was used, and how many
+/// times as many logged episodes would do.
+#[pyfunction]
+pub(crate) fn how_close(
+    py: Python<'_>,
+    json: &str,
+    threshold: f64,
+) -> PyResult<(Option<(f64, f64)>, Option<usize>)> {
+    let found = parse(py, json)?.evaluation;
+    Ok((found.tipping_factor(threshold), found.times_as_many_episodes(threshold)))
+}
+
 /// Decimals that show the bound on its own side of the threshold.
 #[pyfunction]
 #[pyo3(signature = (json, threshold))]

@@ -29,7 +29,7 @@ mod _native {
     use super::dataset::Dataset;
     #[pymodule_export]
     use super::evaluate::{
-        backtest, check_evaluation, decimals, default_settings, evaluate, report_html, simulate,
+        backtest, check_evaluation, decimals, default_settings, evaluate, how_close, report_html, simulate,
         verdict,
     };
     #[pymodule_export]

@@ -90,3 +90,13 @@ def test_a_policy_may_have_been_trained_on_the_same_episodes(data: hambo.Dataset
     assert hambo.evaluate(model, still, horizon=5, episodes=60).reuse is None
     with pytest.raises(hambo.errors.DataError, match="none is left"):
         data.without(data)
+
+
+def test_an_evaluation_says_how_close_it_was(model: hambo.Model) -> None:
+    found = hambo.evaluate(model, still, horizon=5, episodes=60)
+    assert found.lower_bound is not None and found.neutral is not None
+    close = found.how_close(found.lower_bound)
+    assert close.tipping_factor == pytest.approx(close.factor) and close.times_as_many_episodes is None
+    below = found.how_close(found.lower_bound - 5.0)
+    assert below.tipping_factor is not None and close.factor is not None and below.tipping_factor > close.factor
+    assert found.how_close(found.neutral.estimate.mean + 1.0).tipping_factor is None
