@@ -242,14 +242,12 @@ pub(crate) fn verdict(
     Ok(Verdict::of(&parse(py, json)?.evaluation, threshold).code())
 }
 
+type HowClose = (Option<(f64, f64)>, Option<usize>);
+
 /// The factor on the worlds' disagreement at which the bound is the threshold, the one that was used, and how many
 /// times as many logged episodes would do.
 #[pyfunction]
-pub(crate) fn how_close(
-    py: Python<'_>,
-    json: &str,
-    threshold: f64,
-) -> PyResult<(Option<(f64, f64)>, Option<usize>)> {
+pub(crate) fn how_close(py: Python<'_>, json: &str, threshold: f64) -> PyResult<HowClose> {
     let found = parse(py, json)?.evaluation;
     Ok((found.tipping_factor(threshold), found.times_as_many_episodes(threshold)))
 }

@@ -41,6 +41,9 @@ pub fn backtest(
     seed: Seed,
     observer: &dyn Observer,
 ) -> Result<Backtest> {
+    if model_settings.gp.is_some() {
+        return Err(Error::NoWorlds);
+    }
     let parts = parts(data)?;
     let mut claims = Vec::new();
     for part in &parts {
@@ -143,12 +146,7 @@ fn without(
         delta,
         seed: seed.child("backtest"),
     };
-    let Some((replay, known)) = player.replay()? else {
-        return Err(Error::NoMembers {
-            variant: "backtest".into(),
-            members: model.dynamics.members(),
-        });
-    };
+    let (replay, known) = player.replay()?.ok_or(Error::NoWorlds)?;
     let left_out = Player { episodes: &episodes, ..player };
     let found = left_out.replay_as(&part.name, replay.noise)?;
     let members = model.dynamics.members();

@@ -142,10 +142,10 @@ pub enum Error {
         members: usize,
     },
 
-    /// A policy was to be compared, but not in worlds.
+    /// A backtest, or a comparison of policies, without worlds.
     #[error(
-        "a comparison with a baseline needs the limit over an ensemble's worlds; fit an ensemble, and leave \
-         out `variants`"
+        "backtests and comparisons with a baseline need an ensemble's worlds; fit an ensemble, and leave out \
+         `variants`"
     )]
     NoWorlds,
 

@@ -10,6 +10,7 @@ use common::linear::{
 };
 use hambo::dataset::EpisodeMarks;
 use hambo::dynamics::ensemble::EnsembleSettings;
+use hambo::dynamics::gp::GpSettings;
 use hambo::{
     Against, Baseline, Error, Evaluation, EvaluationSettings, Improvement, Model, ModelSettings,
     Reuse, Seed, Silent, Task, Variant, Verdict, backtest,
@@ -151,9 +152,13 @@ fn without_sources_parts_are_left_out_in_their_order_if_there_are_enough() {
     let names: Vec<&str> = found.over_all().map(|claim| claim.group.as_str()).collect();
     assert_eq!(names, ["episodes 1 to 8", "episodes 9 to 16", "episodes 17 to 24"]);
     // A source that all episodes have tells nothing.
+    let plain_again = plain.clone();
     let same = plain.with_sources(vec!["plant".into(); 24]).unwrap();
     let found = backtest(&same, &small(), &task(), &settings, Seed(0), &Silent).unwrap();
     assert_eq!(found.over_all().count(), 3);
+    let gp = ModelSettings { gp: Some(GpSettings::default()), ..small() };
+    let error = backtest(&plain_again, &gp, &task(), &settings, Seed(0), &Silent).unwrap_err();
+    assert!(matches!(error, Error::NoWorlds), "{error}");
     let few = hambo::Dataset::from_episodes(logs(6, 0).to_episodes()).unwrap();
     let error = backtest(&few, &small(), &task(), &settings, Seed(0), &Silent).unwrap_err();
     assert!(matches!(error, Error::NothingToLeaveOut { episodes: 6, .. }), "{error}");
