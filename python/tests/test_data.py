@@ -60,8 +60,9 @@ def test_contiguous_float32_arrays_are_not_copied() -> None:
     data = hambo.Dataset.from_arrays(**given)
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     assert len(data) == rows
-    # The states alone have 122 MiB, and are given twice. What grows is flags and episodes.
-    assert grown < 100, f"{grown:.0f} MiB more"
+    # The states alone have 122 MiB, and are given twice. What grows is flags and episodes, 115 MiB if nothing was
+    # loaded before; a copy of the states would come on top.
+    assert grown < 160, f"{grown:.0f} MiB more"
 
 
 def test_without_next_states_the_last_row_of_an_episode_is_dropped() -> None:
