@@ -318,7 +318,7 @@ class Evaluation:
         """What would have been claimed of the logs themselves, and what they earned."""
         worlds = self.variants.get("worlds")
         replay = None if worlds is None or worlds.worlds is None else worlds.worlds.replay
-        return None if replay is None else replay.backtest
+        return None if replay is None or not replay.backtest.claims else replay.backtest
 
     @property
     def logged_return(self) -> Estimate | None:

@@ -184,7 +184,10 @@ fn replay(results: &[VariantResult], decimals: usize) -> String {
 fn improvement(found: &Evaluation, decimals: usize) -> String {
     let limit = found.variants.iter().find_map(|result| result.worlds.as_ref());
     let Some(replay) = limit.and_then(|limit| limit.replay.as_ref()) else { return String::new() };
-    let mut lines = vec![format!("backtest: {}", replay.backtest.summary)];
+    let mut lines = Vec::new();
+    if !replay.backtest.claims.is_empty() {
+        lines.push(format!("backtest: {}", replay.backtest.summary));
+    }
     if let (Some(earned), Some(bound)) = (replay.earned, found.lower_bound) {
         let share = 100.0 * (bound - earned.mean).abs() / earned.mean.abs();
         let side = if bound < earned.mean { "below" } else { "above" };

@@ -503,3 +503,14 @@ fn an_evaluation_with_neutral_variants_only_still_makes_a_report() {
     evaluation.variants.clear();
     assert!(html(&evaluation, &options(None)).contains("</html>"));
 }
+
+#[test]
+fn a_result_of_an_earlier_version_has_no_backtest_and_is_drawn_without() {
+    let mut value = serde_json::to_value(evaluation()).unwrap();
+    let replay = &mut value["variants"][0]["worlds"]["replay"];
+    replay.as_object_mut().unwrap().remove("backtest").expect("this version writes one");
+    let earlier: Evaluation = serde_json::from_value(value).unwrap();
+    let page = html(&earlier, &options(None));
+    assert!(!page.contains("Would it have held"), "a section about nothing");
+    assert!(html(&evaluation(), &options(None)).contains("Would it have held"));
+}

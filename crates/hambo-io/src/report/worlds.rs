@@ -14,7 +14,7 @@ pub(super) fn limit<'a>(contents: &Contents<'a>) -> Option<&'a WorldsLimit> {
 /// What would have been claimed of the logs.
 pub(super) fn backtest<'a>(contents: &Contents<'a>) -> Option<&'a Backtest> {
     let replay = limit(contents).and_then(|limit| limit.replay.as_ref());
-    replay.map(|replay| &replay.backtest)
+    replay.map(|replay| &replay.backtest).filter(|found| !found.claims.is_empty())
 }
 
 /// The limit, term by term.

@@ -14,7 +14,7 @@ const LASTING: f64 = 0.9;
 const CHANCE: f64 = 3.0;
 
 /// Claims about groups of logged episodes, none of which was used for the claim about it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Backtest {
     /// Whether worlds were fitted without the group. Otherwise each episode was played by those that had
     /// not seen it, and what the limit needs was learned from the other groups.
@@ -59,7 +59,7 @@ pub struct Claim {
 }
 
 /// What a backtest comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Every claim over the whole horizon held.
@@ -67,6 +67,7 @@ pub enum Outcome {
     /// One did not.
     Failed,
     /// None failed, but episodes are too short to test the whole horizon.
+    #[default]
     TooShort,
 }
 

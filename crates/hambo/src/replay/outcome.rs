@@ -30,7 +30,9 @@ pub struct Replay {
     /// What the logs earned over the horizon; none if they are shorter.
     #[serde(default)]
     pub earned: Option<Estimate>,
-    /// What would have been claimed about every group, had the others been the logs.
+    /// What would have been claimed about every group, had the others been the logs. Results of earlier versions
+    /// have none.
+    #[serde(default)]
     pub backtest: Backtest,
 }
 
