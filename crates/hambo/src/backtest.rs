@@ -45,6 +45,7 @@ pub fn backtest(
         return Err(Error::NoWorlds);
     }
     let parts = parts(data)?;
+    let asked = Asked { data, model_settings, task, settings, seed, observer };
     let mut claims = Vec::new();
     for part in &parts {
         let name = format!("backtest, {}", part.name);
@@ -53,7 +54,7 @@ pub fn backtest(
         let of_part: Vec<Claim> = match kept {
             Some(kept) => serde_json::from_slice(&kept).map_err(|error| failed(error.into()))?,
             None => {
-                let found = without(part, data, model_settings, task, settings, seed, observer)?;
+                let found = asked.without(part)?;
                 let bytes = serde_json::to_vec(&found).map_err(|error| failed(error.into()))?;
                 observer.keep(&name, &bytes).map_err(failed)?;
                 found
@@ -118,43 +119,47 @@ fn in_order(all: usize) -> Vec<Part> {
     (0..count).map(of_part).collect()
 }
 
-/// What worlds that were fitted without a part claim about it.
-fn without(
-    part: &Part,
-    data: &Dataset,
-    model_settings: &ModelSettings,
-    task: &Task,
-    settings: &EvaluationSettings,
+/// What a backtest is about.
+struct Asked<'a> {
+    data: &'a Dataset,
+    model_settings: &'a ModelSettings,
+    task: &'a Task,
+    settings: &'a EvaluationSettings,
     seed: Seed,
-    observer: &dyn Observer,
-) -> Result<Vec<Claim>> {
-    let is_left_out = |episode: usize| part.episodes.binary_search(&episode).is_ok();
-    let rest = data.all().only(|episode| !is_left_out(episode)).to_dataset();
-    let left_out = data.all().only(is_left_out).to_dataset();
-    let model = Model::fit(&rest, model_settings, seed, observer)?;
-    let rng = &mut seed.stream("backtest: episodes");
-    let unseen = Unseen::by_all(left_out.all());
-    let episodes = LoggedEpisodes::of(&left_out, &unseen, rng).not_among(rest.episodes().len());
-    let ground = Ground::new(&model, task, settings)?;
-    let delta = settings.delta;
-    let player = Player {
-        game: ground.game(&Nobody),
-        episodes: &model.episodes,
-        logged_actions: &model.logged.actions,
-        apart: Apart::Order,
-        errors: ground.errors.as_ref(),
-        delta,
-        seed: seed.child("backtest"),
-    };
-    let (replay, known) = player.replay()?.ok_or(Error::NoWorlds)?;
-    let left_out = Player { episodes: &episodes, ..player };
-    let found = left_out.replay_as(&part.name, replay.noise)?;
-    let members = model.dynamics.members();
-    let claims = found.iter().zip(&known).flat_map(|(at, known)| {
-        let demand = Demand::of(&known.groups.iter().collect::<Vec<_>>(), members);
-        at.groups.iter().map(move |group| Claim::new(group, at, &demand, members, delta))
-    });
-    Ok(claims.collect())
+    observer: &'a dyn Observer,
+}
+
+impl Asked<'_> {
+    /// What worlds that were fitted without a part claim about it.
+    fn without(&self, part: &Part) -> Result<Vec<Claim>> {
+        let is_left_out = |episode: usize| part.episodes.binary_search(&episode).is_ok();
+        let rest = self.data.all().only(|episode| !is_left_out(episode)).to_dataset();
+        let left_out = self.data.all().only(is_left_out).to_dataset();
+        let model = Model::fit(&rest, self.model_settings, self.seed, self.observer)?;
+        let rng = &mut self.seed.stream("backtest: episodes");
+        let unseen = Unseen::by_all(left_out.all());
+        let episodes = LoggedEpisodes::of(&left_out, &unseen, rng).not_among(rest.episodes().len());
+        let ground = Ground::new(&model, self.task, self.settings)?;
+        let delta = self.settings.delta;
+        let player = Player {
+            game: ground.game(&Nobody),
+            episodes: &model.episodes,
+            logged_actions: &model.logged.actions,
+            apart: Apart::Order,
+            errors: ground.errors.as_ref(),
+            delta,
+            seed: self.seed.child("backtest"),
+        };
+        let (replay, known) = player.replay()?.ok_or(Error::NoWorlds)?;
+        let left_out = Player { episodes: &episodes, ..player };
+        let found = left_out.replay_as(&part.name, replay.noise)?;
+        let members = model.dynamics.members();
+        let claims = found.iter().zip(&known).flat_map(|(at, known)| {
+            let demand = Demand::of(&known.groups.iter().collect::<Vec<_>>(), members);
+            at.groups.iter().map(move |group| Claim::new(group, at, &demand, members, delta))
+        });
+        Ok(claims.collect())
+    }
 }
 
 /// Whoever acted in the logs acts again; nobody else does.

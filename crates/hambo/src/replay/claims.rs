@@ -10,8 +10,8 @@ use crate::bound::students_quantile;
 /// Episodes that last for less of a horizon, on average, do not test it.
 const LASTING: f64 = 0.9;
 
-/// Standard errors by which a claim may miss by chance.
-const CHANCE: f64 = 3.0;
+/// Standard errors within which a bias, or a miss, may be chance.
+pub(super) const CHANCE: f64 = 3.0;
 
 /// Claims about groups of logged episodes, none of which was used for the claim about it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

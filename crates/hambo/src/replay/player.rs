@@ -2,7 +2,7 @@
 
 use ndarray::Array2;
 
-use super::claims::Backtest;
+use super::claims::{Backtest, CHANCE};
 use super::compare::Comparison;
 use super::course::Course;
 use super::demand::Demand;
@@ -24,9 +24,6 @@ const NOISES: [f32; 4] = [1.0, 0.5, 0.25, 0.0];
 
 /// How often few pieces are played again at the noise that was chosen, at the most.
 const MOST_TIMES: usize = 8;
-
-/// Standard errors within which a bias may be chance.
-const CHANCE: f64 = 3.0;
 
 /// Parts of the horizon about which claims are made.
 const PARTS: [usize; 4] = [8, 4, 2, 1];
