@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from ._backtest import backtest
     from ._dataset import Dataset, Episode
     from ._evaluate import evaluate, rank
-    from ._evaluation import (
+    from ._evaluation import Evaluation
+    from ._findings import (
         ConstraintResult,
-        Evaluation,
         HowClose,
         Improvement,
         Place,
         Trajectory,
+        VariantName,
         VariantResult,
-        Warning,
         WorldsLimit,
     )
     from ._gymnasium import collect
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from ._ranking import Ranking
     from ._replay import Backtest, Claim, Demand, Estimate, Replay, ReplayedGroup
     from ._settings import Adversary, Ensemble, Fixed, GaussianProcess, Kernel, StateBounds, Thresholds
+    from ._threads import set_threads
+    from ._warning import Warning
     from .errors import HamboError
 
 __all__ = [
@@ -65,6 +67,7 @@ __all__ = [
     "Replay",
     "ReplayedGroup",
     "Trajectory",
+    "VariantName",
     "VariantResult",
     "WorldsLimit",
     "Warning",
@@ -76,6 +79,7 @@ __all__ = [
     "fit",
     "load",
     "rank",
+    "set_threads",
     "tasks",
 ]
 
@@ -83,16 +87,16 @@ _HOMES = {
     "_backtest": ("backtest",),
     "_dataset": ("Dataset", "Episode"),
     "_evaluate": ("evaluate", "rank"),
-    "_evaluation": (
+    "_evaluation": ("Evaluation",),
+    "_findings": (
         "ConstraintResult",
-        "Evaluation",
         "HowClose",
         "Improvement",
         "Place",
         "Trajectory",
+        "VariantName",
         "VariantResult",
         "WorldsLimit",
-        "Warning",
     ),
     "_gymnasium": ("collect",),
     "_model": ("EnsembleModel", "GaussianProcessModel", "Model", "Prediction", "fit", "load"),
@@ -101,6 +105,8 @@ _HOMES = {
     "_ranking": ("Ranking",),
     "_replay": ("Backtest", "Claim", "Demand", "Estimate", "Replay", "ReplayedGroup"),
     "_settings": ("Adversary", "Ensemble", "Fixed", "GaussianProcess", "Kernel", "StateBounds", "Thresholds"),
+    "_threads": ("set_threads",),
+    "_warning": ("Warning",),
     "errors": ("HamboError",),
 }
 """Which module each name is from; a test holds it to the imports above."""

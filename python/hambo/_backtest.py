@@ -6,10 +6,11 @@ import json
 import logging
 
 from . import _native
+from ._checks import checked_finite, checked_seed, given_as
 from ._dataset import Dataset
 from ._evaluate import task_document
 from ._functions import TransitionFunction, transition_function
-from ._progress import ProgressOption, reporter
+from ._progress import ProgressOption, watched
 from ._replay import Backtest
 from ._settings import Ensemble, StateBounds
 from .errors import SettingError
@@ -53,17 +54,21 @@ def backtest(
         As for `fit`.
     """
     if not isinstance(data, Dataset):
-        raise SettingError(
-            f"the data is a `{type(data).__name__}`; make a Dataset of it, for instance with Dataset.open"
-        )
+        raise SettingError(f"the data is {given_as(data)}; make a Dataset of it, for instance with Dataset.open")
+    if settings is not None and not isinstance(settings, Ensemble):
+        raise SettingError(f"`settings` is {given_as(settings)}; give hambo.Ensemble(...)")
     plan = {
         **task_document(horizon, discount, state_bounds, reward_bounds),
         "floor": None,
+        "inputs": [],
         "against": None,
-        "settings": {"delta": delta},
+        "settings": {"delta": checked_finite(delta, "delta")},
     }
     model = {"ensemble": (settings or Ensemble())._document(), "range_widening": range_widening}
-    with reporter(progress) as report:
+    seed = checked_seed(seed)
+    with watched(progress) as course:
+        # One fit per group that is left out, and nobody has said how many there are.
+        course.begin(None, None)
         text = _native.backtest(
             data._inner,
             json.dumps(model),
@@ -71,7 +76,7 @@ def backtest(
             seed,
             reward=None if reward is None else transition_function(reward, "reward"),
             termination=None if termination is None else transition_function(termination, "termination"),
-            progress=report,
+            progress=course.listener,
         )
     found = Backtest._of(json.loads(text))
     _log.info("%s", found.summary)

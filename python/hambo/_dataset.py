@@ -6,12 +6,14 @@ import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
+from ._columns import Columns, sources_of_episodes
+from ._episodes import Parts, concatenated, put_together, selected, split, taken_apart, transitions_frame
 from ._functions import Array
 from .errors import DataError, SettingError
 
@@ -44,10 +46,11 @@ class Dataset:
     """Validated transitions in episodes.
 
     Make one with `from_arrays`, `from_arrow`, `from_minari`, `from_d4rl`, `from_parquet`,
-    `from_gymnasium` or `open`. Data that cannot be right is refused with a `DataError` that says where
+    `from_gymnasium`, `from_sb3` or `open`. Data that cannot be right is refused with a `DataError` that says where
     it is wrong.
 
-    Attributes that are arrays are copies: changing them changes nothing here.
+    Attributes that are arrays are copies: changing them changes nothing here. ``len(data)`` counts transitions, and
+    ``data[...]`` chooses episodes.
     """
 
     __slots__ = ("_inner",)
@@ -75,8 +78,11 @@ class Dataset:
         next_state: str | Sequence[str] = (),
         terminated: str | None = None,
         truncated: str | None = None,
-        episode: str | None = None,
+        episode: str | Sequence[str] = (),
         step: str | None = None,
+        cut: Literal["hour", "day", "week"] | None = None,
+        exogenous: str | Sequence[str] = (),
+        missing: Literal["split", "refuse"] = "split",
         source_column: str | None = None,
         discrete_actions: int | None = None,
     ) -> Dataset:
@@ -91,7 +97,16 @@ class Dataset:
         state, action, reward, next_state, terminated, truncated, episode, step
             Which columns hold what. A name stands for a column of that name, of any width, or for the
             columns ``name_0``, ``name_1``, ... What is left out is found by the names that libraries
-            use.
+            use. ``reward`` may be a formula, such as ``"-cost_eur"``, ``episode`` several columns, and ``step`` the
+            times at which rows were logged.
+        cut
+            Cuts a log that goes on and on into episodes: at every full hour, at midnight, or on Mondays.
+        exogenous
+            Columns of the state that no action influences, such as weather, prices, the clock, or which building it
+            is. They are never predicted: episodes go through them as logged ones did. Text becomes one column per
+            word, such as ``building=A``.
+        missing
+            ``"split"`` goes on after missing values and steps as after a gap, ``"refuse"`` stops there.
         source_column
             Which column says where each episode came from: a policy, a machine, a week, a patient.
         discrete_actions
@@ -106,6 +121,9 @@ class Dataset:
             truncated=truncated,
             episode=episode,
             step=step,
+            cut=cut,
+            exogenous=exogenous,
+            missing=missing,
             source=source_column,
             discrete_actions=discrete_actions,
         )
@@ -127,8 +145,11 @@ class Dataset:
         next_state: str | Sequence[str] = (),
         terminated: str | None = None,
         truncated: str | None = None,
-        episode: str | None = None,
+        episode: str | Sequence[str] = (),
         step: str | None = None,
+        cut: Literal["hour", "day", "week"] | None = None,
+        exogenous: str | Sequence[str] = (),
+        missing: Literal["split", "refuse"] = "split",
         source_column: str | None = None,
         discrete_actions: int | None = None,
     ) -> Dataset:
@@ -156,6 +177,9 @@ class Dataset:
             truncated=truncated,
             episode=episode,
             step=step,
+            cut=cut,
+            exogenous=exogenous,
+            missing=missing,
             source=source_column,
             discrete_actions=discrete_actions,
         )
@@ -203,19 +227,15 @@ class Dataset:
         discrete_actions
             The action is the number of a choice, from 0 to one less than this, and is one-hot encoded.
         state_names, action_names
-            Names of the columns, for expressions, messages and reports. They need ``next_states``, and
-            actions that are not one-hot encoded.
+            Names of the columns, for expressions, messages and reports. Choices have one name each, or one name in
+            all, which is then numbered.
         """
-        columns = _Columns(states, actions, rewards, next_states, terminated, truncated, episode)
-        names = columns.names(state_names, action_names)
-        if next_states is None or discrete_actions is not None:
-            if names is not None:
-                raise SettingError("names need `next_states` and actions that are not one-hot encoded")
-            native = columns.assembled(discrete_actions)
-        else:
-            native = columns.as_they_are(names)
-        found = cls._of(native)
-        return found if source is None else found.with_sources(_of_episodes(source, columns, found))
+        columns = Columns(states, actions, rewards, next_states, terminated, truncated, episode)
+        names = columns.names(state_names, action_names, discrete_actions)
+        native = columns.dataset(names, discrete_actions)
+        if source is not None:
+            native = native.with_sources(sources_of_episodes(source, columns, native))
+        return cls._of(native)
 
     def with_sources(self, sources: Sequence[str]) -> Dataset:
         """The same data, with where each episode came from.
@@ -272,40 +292,29 @@ class Dataset:
             Its id such as ``"local/pendulum-medium-v0"``, its folder, or a ``MinariDataset``, of which
             those episodes are used that it has after filtering.
         discrete_actions
-            As in `open`.
+            As in `open`. Without it, it is what the dataset says of its action space.
         """
-        if isinstance(source, (str, os.PathLike)):
-            return cls.open(source, discrete_actions=discrete_actions)
-        if not hasattr(source, "iterate_episodes"):
-            raise SettingError(
-                f"a `{type(source).__name__}` is no Minari dataset; give its id, its folder or the object"
-            )
-        states, actions, rewards, next_states = [], [], [], []
-        terminated, truncated, episodes = [], [], []
-        for number, episode in enumerate(source.iterate_episodes()):
-            observations = np.asarray(episode.observations)
-            if observations.dtype == object or isinstance(episode.observations, (dict, tuple)):
-                raise DataError("observations of several parts cannot be used; flatten them first")
-            observations = observations.reshape(len(observations), -1)
-            states.append(observations[:-1])
-            next_states.append(observations[1:])
-            actions.append(np.asarray(episode.actions))
-            rewards.append(np.asarray(episode.rewards))
-            terminated.append(np.asarray(episode.terminations))
-            truncated.append(np.asarray(episode.truncations))
-            episodes.append(np.full(len(rewards[-1]), number))
-        if not states:
-            raise DataError("the Minari dataset has no episodes")
-        return cls.from_arrays(
-            np.concatenate(states),
-            np.concatenate(actions),
-            np.concatenate(rewards),
-            np.concatenate(next_states),
-            terminated=np.concatenate(terminated),
-            truncated=np.concatenate(truncated),
-            episode=np.concatenate(episodes),
-            discrete_actions=discrete_actions,
-        )
+        from ._minari import from_minari
+
+        return from_minari(source, discrete_actions)
+
+    @classmethod
+    def from_sb3(cls, buffer: Any, *, scaled_actions: bool = True) -> Dataset:
+        """Use what a Stable-Baselines3 replay buffer holds.
+
+        Its oldest episode is left out if the buffer is full, because its beginning may be overwritten.
+
+        Parameters
+        ----------
+        buffer
+            A ``ReplayBuffer``, or an algorithm that has one, such as SAC or DQN.
+        scaled_actions
+            Whether actions of a box are stored between -1 and 1, as Stable-Baselines3's own algorithms store them.
+            They are then turned back into what the environment is given.
+        """
+        from ._sb3 import from_replay_buffer
+
+        return from_replay_buffer(buffer, scaled_actions)
 
     @classmethod
     def from_gymnasium(cls, env: Any, policy: Any = None, steps: int = 10_000, **options: Any) -> Dataset:
@@ -366,16 +375,53 @@ class Dataset:
         return np.array([rewards[start:end].sum() for start, end, *_ in self._inner.episodes])
 
     @property
-    def state_names(self) -> list[str] | None:
-        """Names of the state columns."""
+    def state_names(self) -> list[str]:
+        """Names of the state columns, as expressions use them: ``state_0`` and so on if nobody named them."""
         names = self._inner.names
-        return None if names is None else names[0]
+        return [f"state_{index}" for index in range(self.states.shape[1])] if names is None else names[0]
 
     @property
-    def action_names(self) -> list[str] | None:
-        """Names of the action columns."""
+    def action_names(self) -> list[str]:
+        """Names of the action columns, as expressions use them."""
         names = self._inner.names
-        return None if names is None else names[1]
+        return [f"action_{index}" for index in range(self.actions.shape[1])] if names is None else names[1]
+
+    def __getitem__(self, episodes: slice | Sequence[int] | npt.NDArray[Any]) -> Dataset:
+        """Some of the episodes, as a copy: ``data[:10]``, ``data[[1, 3]]``, ``data[data.returns > 0]``."""
+        return selected(self, episodes)
+
+    # Without it Python would count through `__getitem__`.
+    __iter__ = None
+
+    def split(self, share: float, seed: int = 0) -> tuple[Dataset, Dataset]:
+        """Two datasets of whole episodes, drawn at random: about `share` of them, and the others.
+
+        Parameters
+        ----------
+        share
+            Of the episodes, between 0 and 1. Each part gets at least one.
+        seed
+            The same seed gives the same parts.
+        """
+        return split(self, share, seed)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Dataset], *, sources: Sequence[str] | None = None) -> Dataset:
+        """One dataset of all episodes of several.
+
+        Parameters
+        ----------
+        parts
+            Datasets with the same columns. Names may be missing in some of them.
+        sources
+            One name per dataset, for where all of its episodes came from. Without it episodes keep the sources that
+            they have; if only some have one, the others are named by the number of their dataset.
+        """
+        return concatenated(parts, sources)
+
+    def to_frame(self) -> Any:
+        """One row per transition, as a ``pandas.DataFrame`` that `from_arrow` reads again."""
+        return transitions_frame(self)
 
     def without(self, other: Dataset) -> Dataset:
         """The episodes that are not in `other`, told apart by their values: a copy.
@@ -409,10 +455,7 @@ class Dataset:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        ends = [end for _, end, *_ in self._inner.episodes]
-        flags = [(terminated, truncated) for *_, terminated, truncated in self._inner.episodes]
-        columns = (self.states, self.actions, self.rewards, self.next_states)
-        return _unpickled, (columns, ends, flags, self._inner.names, self._inner.sources)
+        return _unpickled, (taken_apart(self),)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Dataset):
@@ -423,142 +466,16 @@ class Dataset:
         return hash(self.fingerprint)
 
 
-def _unpickled(
-    columns: tuple[Array, Array, Array, Array],
-    ends: list[int],
-    flags: list[tuple[bool, bool]],
-    names: tuple[list[str], list[str]] | None,
-    sources: list[str] | None,
-) -> Dataset:
-    marks = np.zeros((len(columns[0]), 2), dtype=bool)
-    marks[np.array(ends) - 1] = flags
-    terminated, truncated = (np.ascontiguousarray(column) for column in marks.T)
-    lengths = np.diff([0, *ends])
-    episode = np.repeat(np.arange(len(ends), dtype=np.int64), lengths)
-    native = _native.Dataset.from_marked(*columns, terminated, truncated, episode, names)
+def _unpickled(parts: Parts) -> Dataset:
     self = object.__new__(Dataset)
-    self._inner = native if sources is None else native.with_sources(sources)
+    self._inner = put_together(parts)
     return self
-
-
-def _of_episodes(source: npt.ArrayLike, columns: _Columns, data: Dataset) -> list[str]:
-    """The source of every episode, from one name per row."""
-    names = np.asarray(source).reshape(-1)
-    if len(names) != len(columns.rewards):
-        raise DataError(f"`source` has {len(names)} rows, the rewards have {len(columns.rewards)}; give one per step")
-    if len(names) != len(data):
-        raise SettingError("`source` needs `next_states`; without them use `with_sources`")
-    of_episodes = []
-    for number, (start, end, *_) in enumerate(data._inner.episodes):
-        found = set(names[start:end].tolist())
-        if len(found) > 1:
-            raise DataError(f"episode {number} has the sources {', '.join(sorted(map(str, found)))}; give it one")
-        of_episodes.append(str(found.pop()))
-    return of_episodes
 
 
 def _mapping(*, state: str | Sequence[str], action: str | Sequence[str], **others: Any) -> str:
     def listed(names: str | Sequence[str]) -> list[str]:
         return [names] if isinstance(names, str) else list(names)
 
-    others["next_state"] = listed(others["next_state"])
+    for key in ("next_state", "episode", "exogenous"):
+        others[key] = listed(others.get(key, ()))
     return json.dumps({"state": listed(state), "action": listed(action), **others})
-
-
-class _Columns:
-    """Arrays with one row per step, checked for what NumPy can tell."""
-
-    def __init__(
-        self,
-        states: npt.ArrayLike,
-        actions: npt.ArrayLike,
-        rewards: npt.ArrayLike,
-        next_states: npt.ArrayLike | None,
-        terminated: npt.ArrayLike | None,
-        truncated: npt.ArrayLike | None,
-        episode: npt.ArrayLike | None,
-    ) -> None:
-        self.states = _block(states, "states")
-        self.given_actions = np.asarray(actions)
-        self.actions = _block(actions, "actions")
-        self.rewards = _numbers(rewards, "rewards").reshape(-1)
-        self.next_states = None if next_states is None else _block(next_states, "next_states")
-        self.terminated = None if terminated is None else _flags(terminated, "terminated")
-        self.truncated = None if truncated is None else _flags(truncated, "truncated")
-        self.episode = None if episode is None else np.asarray(episode).reshape(-1)
-        if terminated is None and truncated is None and episode is None:
-            raise DataError("nothing says where episodes end; give `terminated`, `truncated` or `episode`")
-        columns = {
-            "states": self.states,
-            "actions": self.actions,
-            "next_states": self.next_states,
-            "terminated": self.terminated,
-            "truncated": self.truncated,
-            "episode": self.episode,
-        }
-        for name, column in columns.items():
-            if column is not None and len(column) != len(self.rewards):
-                raise DataError(
-                    f"`{name}` has {len(column)} rows, the rewards have {len(self.rewards)}; "
-                    "every step needs one (drop a final observation that has no action)"
-                )
-
-    def names(
-        self, state_names: Sequence[str] | None, action_names: Sequence[str] | None
-    ) -> tuple[list[str], list[str]] | None:
-        if state_names is None and action_names is None:
-            return None
-
-        def numbered(stem: str, block: Array) -> list[str]:
-            return [f"{stem}_{index}" for index in range(block.shape[1])]
-
-        states = numbered("state", self.states) if state_names is None else list(state_names)
-        actions = numbered("action", self.actions) if action_names is None else list(action_names)
-        return states, actions
-
-    def as_they_are(self, names: tuple[list[str], list[str]] | None) -> _native.Dataset:
-        assert self.next_states is not None
-        columns = (self.states, self.actions, self.rewards, self.next_states)
-        episode = None if self.episode is None else np.ascontiguousarray(self.episode, dtype=np.int64)
-        return _native.Dataset.from_marked(*columns, self.terminated, self.truncated, episode, names)
-
-    def assembled(self, discrete_actions: int | None) -> _native.Dataset:
-        columns: list[tuple[str, npt.NDArray[Any]]] = [("states", self.states)]
-        if discrete_actions is None:
-            columns.append(("actions", self.actions))
-        else:
-            columns.append(("actions", self.given_actions.reshape(-1).astype(np.float64)))
-        columns.append(("rewards", self.rewards.astype(np.float64)))
-        if self.next_states is not None:
-            columns.append(("next_states", self.next_states))
-        if self.terminated is not None:
-            columns.append(("terminated", self.terminated))
-        if self.truncated is not None:
-            columns.append(("truncated", self.truncated))
-        if self.episode is not None:
-            columns.append(("episode", np.ascontiguousarray(self.episode, dtype=np.int64)))
-        mapping = {"discrete_actions": discrete_actions}
-        return _native.Dataset.from_table(columns, "arrays", json.dumps(mapping))
-
-
-def _numbers(values: npt.ArrayLike, name: str) -> Array:
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiub":
-        raise DataError(f"`{name}` holds {array.dtype}, not numbers")
-    return np.require(array, dtype=np.float32, requirements=["C", "A"])
-
-
-def _block(values: npt.ArrayLike, name: str) -> Array:
-    array = _numbers(values, name)
-    if array.ndim == 1:
-        array = array[:, np.newaxis]
-    if array.ndim != 2:
-        raise DataError(f"`{name}` has shape {array.shape}; give one row per step, [rows, width]")
-    return array
-
-
-def _flags(values: npt.ArrayLike, name: str) -> npt.NDArray[np.bool_]:
-    array = np.asarray(values).reshape(-1)
-    if array.dtype.kind != "b" and not np.isin(array, (0, 1)).all():
-        raise DataError(f"`{name}` holds more than true and false, or 0 and 1")
-    return np.ascontiguousarray(array, dtype=bool)

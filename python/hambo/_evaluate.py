@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,13 +13,26 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
+from ._asked import in_words, starts_in_words
+from ._checks import (
+    checked_count,
+    checked_finite,
+    checked_mapping,
+    checked_names,
+    checked_seed,
+    checked_variants,
+    given_as,
+)
 from ._dataset import Dataset
+from ._effort import Effort, checked_effort, rollouts, weaker_of, with_effort
 from ._evaluation import Evaluation
+from ._findings import VariantName
 from ._functions import Policy, TransitionFunction, policy_function, start_function, transition_function
-from ._model import Model
-from ._progress import ProgressOption, reporter
+from ._model import EnsembleModel, Model
+from ._progress import ProgressOption, watched
 from ._ranking import Ranking
 from ._settings import Adversary, Fixed, StateBounds, Thresholds
+from ._show import headline
 from .errors import SettingError
 from .tasks import TaskName
 
@@ -46,23 +58,26 @@ def evaluate(
     state_bounds: StateBounds | TaskName | None = None,
     reward_bounds: tuple[float, float] | None = None,
     floor: float | None = None,
+    inputs: Sequence[str] | None = None,
     against: Literal["logged"] | Policy | None = None,
     margin: float | None = None,
     trained_on: Dataset | None = None,
     preset: Literal["paper"] | None = None,
-    variants: Sequence[str] = (),
+    variants: Sequence[VariantName] = (),
     stress: bool = False,
     beta: float = 1.0,
     narrow_box: bool = False,
     noise: bool = True,
-    episodes: int = 5_000,
-    attempts: int = 1,
-    cost_episodes: int = 200,
+    effort: Effort = "standard",
+    episodes: int | None = None,
+    attempts: int | None = None,
+    cost_episodes: int | None = None,
     adversary: Adversary | None = None,
     thresholds: Thresholds | None = None,
     rules_differ: bool = False,
     accept_weaker: Sequence[str] = (),
     deterministic: bool = True,
+    name: str | None = None,
     seed: int = 0,
     progress: ProgressOption = None,
 ) -> Evaluation:
@@ -77,6 +92,8 @@ def evaluate(
         algo, a torch module, or the path of an ONNX file. It is called once per step for all episodes.
     horizon
         Steps per episode.
+    inputs
+        The columns of the state that the policy takes, by their names and in its order; all of them if it is left out.
     delta
         Probability with which the bound may fail. What it covers is said in the result.
     reward
@@ -126,13 +143,17 @@ def evaluate(
         Whether temperatures below one narrow that box, as they do in the paper.
     noise
         Whether rollouts draw aleatoric noise.
+    effort
+        ``"quick"`` for fewer episodes, and smaller adversaries where they are stress tests only; ``"thorough"`` for
+        more episodes and attempts. What is given by the next four arguments wins. A quick bound is usually lower, and
+        its result says that it is quick.
     episodes
-        Fresh episodes behind each estimate.
+        Fresh episodes behind each estimate; 5,000 by default.
     attempts
-        Adversaries trained from scratch per learned variant; the lowest bound counts.
+        Adversaries trained from scratch per learned variant, of which the lowest bound counts; one by default.
     cost_episodes
         Episodes of CA's adversary for each output that it may shift, which show what its harm is made of; zero
-        leaves that out. No bound depends on them.
+        leaves that out, 200 is the default. No bound depends on them.
     adversary
         How they are trained.
     thresholds
@@ -145,8 +166,12 @@ def evaluate(
         ``"beta"`` or ``"thresholds.outside_data"``; warnings name them.
     deterministic
         Ask policies with `predict` for their best action instead of a random one.
+    name
+        What the result calls the policy. Without it: the path of its file, or the qualified name of its function or
+        class.
     seed
-        The same seed gives the same result, on any number of threads, if the policy does its part.
+        The same seed gives the same result, on any number of threads, if the policy does its part. Such results are
+        equal (``==``), whatever time they took.
     progress
         As for `fit`.
 
@@ -156,54 +181,77 @@ def evaluate(
         The bound, the evidence and the warnings.
     """
     if not isinstance(model, Model):
-        raise SettingError(f"the model is a `{type(model).__name__}`; give what `hambo.fit` returns")
+        raise SettingError(f"the model is {given_as(model)}; give what `hambo.fit` returns")
     if preset not in (None, "paper"):
         raise SettingError(f"`preset` is {preset!r}; the only one is 'paper'")
     if preset == "paper":
         variants, narrow_box = variants or ("CA", "DA1", "DAinf", "DS"), True
+    checked_effort(effort)
+    seed = checked_seed(seed)
+    played = checked_variants(variants)
+    worlds_decide = "worlds" in played or (not played and isinstance(model, EnsembleModel))
+    settings = {
+        "variants": played,
+        "stress": stress,
+        "delta": checked_finite(delta, "delta"),
+        "beta": checked_finite(beta, "beta"),
+        "narrow_box": narrow_box,
+        "noise": noise,
+        **_rollouts(effort, episodes=episodes, attempts=attempts, cost_episodes=cost_episodes),
+        # Where adversaries decide, weaker ones would make the bound higher, and not lower.
+        "adversary": with_effort(adversary or Adversary(), effort if worlds_decide else "standard")._document(),
+        "thresholds": (thresholds or Thresholds())._document(),
+        "rules_differ": rules_differ,
+        "accept_weaker": checked_names(accept_weaker, "accept_weaker"),
+    }
+    looked_at = [] if inputs is None else checked_names(inputs, "inputs")
+    seen = _columns(looked_at, model)
     plan = {
         **task_document(horizon, discount, state_bounds, reward_bounds),
-        "floor": None if floor is None else _finite(floor, "floor"),
+        "floor": None if floor is None else checked_finite(floor, "floor"),
         "against": None
         if against is None
-        else [_name_of(against), None if margin is None else _finite(margin, "margin")],
-        "settings": {
-            "variants": [_variant(name) for name in variants],
-            "stress": stress,
-            "delta": _finite(delta, "delta"),
-            "beta": _finite(beta, "beta"),
-            "narrow_box": narrow_box,
-            "noise": noise,
-            "episodes": _count(episodes, "episodes"),
-            "attempts": _count(attempts, "attempts"),
-            "cost_episodes": _count(cost_episodes, "cost_episodes"),
-            "adversary": (adversary or Adversary())._document(),
-            "thresholds": (thresholds or Thresholds())._document(),
-            "rules_differ": rules_differ,
-            "accept_weaker": list(accept_weaker),
-        },
+        else [_name_of(against), None if margin is None else checked_finite(margin, "margin")],
+        "inputs": looked_at,
+        "settings": settings,
     }
-    parts = {name: transition_function(part, f"constraint `{name}`") for name, part in (constraints or {}).items()}
-    with reporter(progress) as report:
+    starts = _starts(initial_states, model.state_dim)
+    if trained_on is not None and not isinstance(trained_on, Dataset):
+        raise SettingError(f"`trained_on` is {given_as(trained_on)}; give the Dataset that the policy was trained on")
+    functions = {} if constraints is None else checked_mapping(constraints, "constraints", "functions")
+    parts = {name: transition_function(part, f"constraint `{name}`") for name, part in functions.items()}
+    asked = {
+        "policy": in_words(policy) if name is None else str(name),
+        "reward": None if reward is None else in_words(reward),
+        "termination": None if termination is None else in_words(termination),
+        "initial_states": starts_in_words(initial_states),
+        "state_bounds": plan["state_bounds"],
+        "reward_bounds": plan["reward_bounds"],
+        "constraints": {name: in_words(part) for name, part in functions.items()},
+        "effort": weaker_of(effort, model.effort),
+    }
+    with watched(progress) as course:
+        course.begin(asked["policy"], _passes(model, settings, len(functions), against))
         text = _native.evaluate(
             model._inner,
-            policy_function(policy, model.action_dim, deterministic),
+            policy_function(policy, model.action_dim, deterministic, seen),
             json.dumps(plan),
             seed,
             reward=None if reward is None else transition_function(reward, "reward"),
             termination=None if termination is None else transition_function(termination, "termination"),
-            starts=_starts(initial_states),
+            starts=starts,
             constraints=list(parts.items()),
             baseline=None
             if against is None or against == "logged"
-            else policy_function(against, model.action_dim, deterministic),
+            else policy_function(against, model.action_dim, deterministic, seen),
             trained_on=None if trained_on is None else trained_on._inner,
-            progress=report,
+            progress=course.listener,
         )
-    found = Evaluation._of(text)
-    _log.info("%s", found._headline())
-    for warning in found.warnings:
-        _log.warning("%s", warning)
+        course.end()
+    found = Evaluation._of(text, asked)
+    # The doubts themselves are in the result, and are not said here as well.
+    inconclusive = found.lower_bound is not None and found._own_verdict() == "inconclusive"
+    _log.log(logging.WARNING if inconclusive else logging.INFO, "%s: %s", found.policy, headline(found))
     return found
 
 
@@ -219,13 +267,28 @@ def rank(model: Model, policies: Mapping[str, Policy], *, horizon: int, seed: in
     horizon, seed, options
         As for `evaluate`.
     """
-    if not policies:
+    named = checked_mapping(policies, "policies", "policies")
+    if not named:
         raise SettingError("there are no policies to rank; give at least one")
     found = {}
-    for name, policy in policies.items():
-        _log.info("evaluating %s", name)
-        found[name] = evaluate(model, policy, horizon=horizon, seed=seed, **options)
+    with watched(options.pop("progress", None), len(named)) as course:
+        for name, policy in named.items():
+            found[name] = evaluate(
+                model, policy, horizon=horizon, seed=seed, **{"name": name, **options, "progress": course}
+            )
     return Ranking(found)
+
+
+def _passes(model: Model, settings: Mapping[str, Any], constraints: int, against: Any) -> int | None:
+    """How many times episodes are played to the horizon, or None if adversaries are trained meanwhile."""
+    members = int(model._about["members"])
+    played = set(settings["variants"]) or ({"worlds"} if members else {"ca", "ds"})
+    if settings["stress"] or played & {"ca", "da1"}:
+        return None
+    # Every member is a world by itself.
+    passes = sum(members if name in ("worlds", "dainf") else 1 for name in played)
+    compared = members if against is not None and against != "logged" else 0
+    return passes * (1 + constraints) + compared
 
 
 def task_document(
@@ -236,12 +299,10 @@ def task_document(
 ) -> dict[str, Any]:
     """What is plain about a task, for the native library."""
     return {
-        "horizon": _count(horizon, "horizon"),
-        "discount": discount,
+        "horizon": checked_count(horizon, "horizon"),
+        "discount": checked_finite(discount, "discount"),
         "state_bounds": _bounds(state_bounds),
-        "reward_bounds": None
-        if reward_bounds is None
-        else [_finite(limit, "reward_bounds") for limit in reward_bounds],
+        "reward_bounds": None if reward_bounds is None else _low_and_high(reward_bounds),
     }
 
 
@@ -251,33 +312,51 @@ def _name_of(baseline: Any) -> str:
     return str(getattr(baseline, "__name__", None) or f"a {type(baseline).__name__}")
 
 
-def _starts(given: InitialStates) -> Any:
+def _rollouts(effort: str, **given: int | None) -> dict[str, int]:
+    return {name: checked_count(value, name) for name, value in rollouts(effort, **given).items()}
+
+
+def _columns(names: list[str], model: Model) -> list[int]:
+    """Where columns of the state are."""
+    known = model.state_names
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SettingError(f"`inputs` names {unknown[0]!r}, which is no column of the state: {', '.join(known)}")
+    return [known.index(name) for name in names]
+
+
+def _starts(given: InitialStates, state_dim: int) -> Any:
     if given is None:
         return None
     if callable(given):
-        return start_function(given)
+        return start_function(given, state_dim)
     kind, states = ("fixed", given.states) if isinstance(given, Fixed) else ("observed", given)
-    rows = np.require(states, np.float32, ["C", "A"])
-    if rows.ndim != 2:
-        raise SettingError(f"`initial_states` has shape {rows.shape}; give [count, d_s]")
-    return kind, rows
+    try:
+        rows = np.asarray(states)
+    except ValueError:
+        raise SettingError(f"the rows of `initial_states` differ in length; give [count, {state_dim}]") from None
+    if rows.dtype.kind not in "fiub":
+        raise SettingError(f"`initial_states` holds {rows.dtype}, not numbers; give [count, {state_dim}]")
+    if rows.ndim != 2 or rows.shape[1] != state_dim:
+        raise SettingError(
+            f"`initial_states` has shape {rows.shape}; give [count, {state_dim}], one column for each of the model's "
+            "states"
+        )
+    return kind, np.require(rows, np.float32, ["C", "A"])
 
 
 def _bounds(given: StateBounds | TaskName | None) -> dict[str, Any] | str | None:
-    return given._document() if isinstance(given, StateBounds) else given
+    if given is None or isinstance(given, str):
+        return given
+    if not isinstance(given, StateBounds):
+        raise SettingError(
+            f"`state_bounds` is {given_as(given)}; give hambo.StateBounds(low, high) or the name of a built-in task"
+        )
+    return given._document()
 
 
-def _variant(name: str) -> str:
-    return str(name).lower()
-
-
-def _count(value: int, name: str) -> int:
-    if value < 0 or int(value) != value:
-        raise SettingError(f"setting `{name}` is {value}; expected a whole number, not negative")
-    return int(value)
-
-
-def _finite(value: float, name: str) -> float:
-    if not math.isfinite(value):
-        raise SettingError(f"setting `{name}` is {value}; expected a finite number")
-    return float(value)
+def _low_and_high(given: Any) -> list[float]:
+    limits = list(given) if isinstance(given, Sequence | np.ndarray) else []
+    if len(limits) != 2 or isinstance(given, str):
+        raise SettingError(f"`reward_bounds` is {given!r}; give the smallest and the largest reward, (low, high)")
+    return [checked_finite(limit, "reward_bounds") for limit in limits]

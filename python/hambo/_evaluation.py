@@ -3,219 +3,29 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from . import _native
-from ._functions import Array
-from ._replay import Backtest, Estimate, Replay
-from ._tables import aligned, escaped, html_table
-from .errors import SettingError
+from ._asked import of_command
+from ._documents import with_arrays
+from ._findings import ConstraintResult, HowClose, Improvement, VariantResult, variant_name
+from ._frames import frame
+from ._replay import Backtest, Estimate
+from ._show import as_html, as_text, drawn
+from ._warning import Warning, each_once
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "ConstraintResult",
-    "Evaluation",
-    "HowClose",
-    "Improvement",
-    "Place",
-    "Warning",
-    "Trajectory",
-    "VariantResult",
-    "WorldsLimit",
-]
-
-_NAMES = {"worlds": "worlds", "ca": "CA", "da1": "DA1", "dainf": "DAinf", "ds": "DS", "ts1": "TS1", "tsinf": "TSinf"}
-_CONSERVATIVE = {"worlds", "CA", "DA1", "DAinf"}
+__all__ = ["Evaluation"]
 
 Verdict = Literal["certified", "not_certified", "inconclusive", "no_threshold"]
 
-
-@dataclasses.dataclass(frozen=True)
-class Place:
-    """Values of a column in which the policy's steps are much less certain than elsewhere: a place to collect data."""
-
-    column: str
-    low: float
-    high: float
-    steps: float
-    """Share of the policy's steps in which it has such a value."""
-    disagreement: float
-    """Share of the members' squared disagreement."""
-    logged: float
-    """Share of the logged transitions with such a value."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Trajectory:
-    """The states of one episode."""
-
-    total: float
-    """Its return."""
-    states: Array
-    """``[steps, d_s]``"""
-
-
-@dataclasses.dataclass(frozen=True)
-class WorldsLimit:
-    """How a limit over worlds came about."""
-
-    spread: float
-    """Standard deviation of the worlds' estimates."""
-    student: float
-    """Student's quantile for so many worlds."""
-    factor: float
-    """The factor on the spread: the larger of Student's quantile and of what the logs demand."""
-    replay: Replay | None
-    """What logged episodes say of the worlds; None if there were none to play again."""
-
-    @classmethod
-    def _of(cls, document: Mapping[str, Any]) -> WorldsLimit:
-        replay = document["replay"]
-        return cls(**{**document, "replay": None if replay is None else Replay._of(replay)})
-
-
-@dataclasses.dataclass(frozen=True)
-class VariantResult:
-    """What one variant found about the return or about a constraint."""
-
-    name: str
-    """worlds, CA, DA1, DAinf, or one of the neutral DS, TS1, TSinf."""
-    estimate: Estimate
-    """Mean return under this variant, on fresh rollouts."""
-    lower_bound: float
-    """Its one-sided Monte Carlo limit. Of a neutral variant it bounds the neutral estimate only."""
-    members: tuple[Estimate, ...]
-    """For worlds and DAinf: each member's estimate."""
-    worlds: WorldsLimit | None
-    """For worlds: how the limit came about."""
-    converged: bool | None
-    """For learned adversaries: whether the last rounds no longer improved."""
-    outside_data: float
-    """Share of steps that are less certain than 99 % of the calibration points."""
-    at_limits: float
-    """Share of the episodes that went beyond the limits of the states."""
-    foreign_actions: float
-    """Share of steps in which the policy's action is like none in the data."""
-    ended: float
-    """Share of the episodes that terminated."""
-    floored: float
-    """Share of the episodes that left the data and earned the floor from there on."""
-    worst: tuple[Trajectory, ...]
-    """The episodes with the lowest returns among the first few hundred, worst first."""
-    places: tuple[Place, ...]
-    """Where the members disagree most."""
-
-    @property
-    def is_conservative(self) -> bool:
-        """Whether its return is meant as a lower bound. The others are neutral estimates."""
-        return self.name in _CONSERVATIVE
-
-    @classmethod
-    def _of(cls, document: Mapping[str, Any]) -> VariantResult:
-        return cls(
-            name=_NAMES.get(document["variant"], document["variant"]),
-            estimate=Estimate(**document["estimate"]),
-            lower_bound=document["lower_bound"],
-            members=tuple(Estimate(**member) for member in document["members"]),
-            worlds=None if document.get("worlds") is None else WorldsLimit._of(document["worlds"]),
-            converged=document["converged"],
-            outside_data=document["outside_data"],
-            at_limits=document.get("at_limits", 0.0),
-            foreign_actions=document.get("foreign_actions", 0.0),
-            ended=document.get("ended", 0.0),
-            floored=document.get("floored", 0.0),
-            worst=tuple(
-                Trajectory(episode["total"], np.array(episode["states"], dtype=np.float32))
-                for episode in document["worst"]
-            ),
-            places=tuple(Place(**place) for place in document["evidence"].get("places", ())),
-        )
-
-
-@dataclasses.dataclass(frozen=True)
-class ConstraintResult:
-    """What was found about one constraint: a bound on its mean over the steps."""
-
-    name: str
-    lower_bound: float | None
-    variants: tuple[VariantResult, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class Improvement:
-    """How much more a policy earns than what it was compared with."""
-
-    against: str
-    """What it was compared with."""
-    baseline: Estimate
-    """What that earns: in the logs, or according to the worlds."""
-    estimate: Estimate
-    """The difference, without any caution."""
-    spread: float
-    """Standard deviation of the worlds' differences."""
-    factor: float
-    """The factor on the spread: the larger of Student's quantile and of what the logs demand."""
-    lower_bound: float
-    """The difference is at least this, with probability 1 - delta."""
-    by_separate_bounds: float
-    """What two separate bounds would leave of it."""
-    margin: float | None
-    """How much more the policy must earn, if somebody has said it."""
-
-    @classmethod
-    def _of(cls, document: Mapping[str, Any]) -> Improvement:
-        estimates = {name: Estimate(**document[name]) for name in ("baseline", "estimate")}
-        return cls(**{**document, **estimates})
-
-
-@dataclasses.dataclass(frozen=True)
-class HowClose:
-    """How much it would take for a bound to end on the other side of a threshold."""
-
-    tipping_factor: float | None
-    """The factor on the worlds' disagreement at which the bound is the threshold; None if there is none."""
-    factor: float | None
-    """The factor that was used."""
-    times_as_many_episodes: int | None
-    """How many times as many logged episodes would let the bound reach the threshold, if the worlds stayed as they are.
-
-    None if it is reached already, or not with a hundred times as many.
-    """
-
-
-@dataclasses.dataclass(frozen=True)
-class Warning:
-    """A reason to doubt a bound."""
-
-    code: str
-    """A short name for programs, such as ``"not_converged"``."""
-    message: str
-    help: str
-    """What to try next."""
-    setting: str | None
-    """The setting that the help is about, by its name in ``hambo.toml``."""
-    disqualifies: bool
-    """Whether the bound may be too high for it, so that the verdict cannot be ``"certified"``."""
-    details: Mapping[str, Any]
-    """What it is about, and the numbers in the message."""
-
-    @classmethod
-    def _of(cls, document: Mapping[str, Any]) -> Warning:
-        details = dict(document)
-        texts = {key: details.pop(key) for key in ("code", "message", "help", "disqualifies")}
-        return cls(setting=details.pop("governed_by"), details=details, **texts)
-
-    def __str__(self) -> str:
-        return f"{self.message}; {self.help}"
+_TASK = ("reward", "termination", "initial_states", "state_bounds", "reward_bounds", "constraints")
 
 
 class Evaluation:
@@ -228,15 +38,20 @@ class Evaluation:
         raise TypeError("evaluations are made by hambo.evaluate and Evaluation.from_json")
 
     @classmethod
-    def _of(cls, text: str) -> Evaluation:
+    def _of(cls, text: str, asked: Mapping[str, Any] | None = None) -> Evaluation:
         self = object.__new__(cls)
         self._document = json.loads(text)
+        if asked is not None:
+            self._document["asked"] = dict(asked)
         return self
 
     @classmethod
     def from_json(cls, text: str) -> Evaluation:
         """Read what `to_json` or the ``hambo`` command wrote (``--json``, a run's ``result.json``)."""
-        return cls._of(_native.check_evaluation(text))
+        checked = _native.check_evaluation(text)
+        # The native library knows nothing of what only this package writes.
+        document = json.loads(text)
+        return cls._of(checked, document.get("asked") or of_command(document))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Evaluation:
@@ -268,7 +83,7 @@ class Evaluation:
     def deciding(self) -> str | None:
         """The variant whose bound that is."""
         variant: str | None = self._document["deciding"]
-        return None if variant is None else _NAMES.get(variant, variant)
+        return None if variant is None else variant_name(variant)
 
     @property
     def delta(self) -> float:
@@ -279,6 +94,40 @@ class Evaluation:
     def delta_covers(self) -> str:
         """What `delta` is the probability of, in plain words."""
         return str(self._document["delta_covers"])
+
+    @property
+    def policy(self) -> str | None:
+        """What the policy is called: its name, its file, or the qualified name of its function or class."""
+        name: str | None = self._asked.get("policy")
+        return name
+
+    @property
+    def task(self) -> dict[str, Any]:
+        """What the policy was evaluated on.
+
+        Rewards, terminations and constraints are texts: expressions and files as they were given, functions by their
+        qualified names. A reward of None was learned from the data.
+        """
+        asked = {key: self._asked.get(key) for key in _TASK}
+        plain = {key: self._document.get(key) for key in ("horizon", "discount", "floor")}
+        return {**copy.deepcopy(asked), **plain}
+
+    @property
+    def effort(self) -> str | None:
+        """``"quick"`` or ``"thorough"`` if the model or the evaluation was asked for with it."""
+        label: str | None = self._asked.get("effort")
+        return label
+
+    @property
+    def threshold(self) -> float | None:
+        """The return that the policy should reach, if the command that wrote the result was told."""
+        threshold: float | None = self._document.get("threshold")
+        return threshold
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        asked: dict[str, Any] = self._document.get("asked") or {}
+        return asked
 
     @property
     def variants(self) -> dict[str, VariantResult]:
@@ -341,18 +190,18 @@ class Evaluation:
 
     @property
     def warnings(self) -> list[Warning]:
-        """Every reason to doubt the bound."""
-        return [Warning._of(document) for document in self._document["warnings"]]
+        """Every reason to doubt the bound, each once: see `Warning.variants` for who raised it."""
+        return each_once(self._document["warnings"], self.deciding)
 
     @property
     def calibration(self) -> dict[str, Any]:
         """The model's calibration."""
-        return dict(self._document["calibration"])
+        return dict(with_arrays(self._document["calibration"]))
 
     @property
     def guarantee(self) -> dict[str, Any] | None:
         """What is proven, for a model about which anything is."""
-        guarantee: dict[str, Any] | None = self._document["guarantee"]
+        guarantee: dict[str, Any] | None = with_arrays(self._document["guarantee"])
         return guarantee
 
     @property
@@ -363,7 +212,8 @@ class Evaluation:
     @property
     def settings(self) -> dict[str, Any]:
         """How it was evaluated."""
-        return dict(self._document["settings"])
+        settings = copy.deepcopy(self._document["settings"])
+        return {**settings, "variants": [variant_name(name) for name in settings["variants"]]}
 
     @property
     def seed(self) -> int:
@@ -380,7 +230,8 @@ class Evaluation:
 
         An evaluation with a `margin` needs no threshold; with both, both must be reached.
         ``"certified"`` needs bounds that are high enough and no warning that one of them may be too high;
-        with such a warning it is ``"inconclusive"``. ``"not_certified"`` is no proof of the opposite.
+        with such a warning it is ``"inconclusive"``. ``"not_certified"`` is no proof of the opposite. With neither a
+        threshold nor a margin it is ``"no_threshold"``; what `print` shows then is the verdict about the bound itself.
         """
         return _native.verdict(self.to_json(), threshold)
 
@@ -408,7 +259,7 @@ class Evaluation:
         title
             The page's title.
         policy, data
-            What they are called.
+            What they are called. Without a name for the policy it is the one in the result.
         threshold
             The return that the policy should reach.
         """
@@ -417,7 +268,7 @@ class Evaluation:
         page = _native.report_html(
             self.to_json(),
             title=title,
-            policy=policy,
+            policy=self.policy if policy is None else policy,
             data=data,
             date=date.today().isoformat(),
             threshold=threshold,
@@ -426,80 +277,49 @@ class Evaluation:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw every variant's mean and bound with matplotlib, and return the axes."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise SettingError("plots need matplotlib: `pip install matplotlib`") from None
-        if ax is None:
-            ax = plt.subplots(figsize=(6, 0.6 * len(self.variants) + 1.2))[1]
-        for row, variant in enumerate(self.variants.values()):
-            colour = "tab:red" if variant.is_conservative else "tab:grey"
-            ax.plot([variant.lower_bound, variant.estimate.mean], [row, row], color=colour, lw=3)
-            ax.plot(variant.estimate.mean, row, "o", color=colour)
-            ax.plot(variant.lower_bound, row, "|", color=colour, ms=14, mew=2)
-        if self.lower_bound is not None:
-            ax.axvline(self.lower_bound, color="black", lw=1, ls="--", label="lower bound")
-            ax.legend()
-        ax.set_yticks(range(len(self.variants)), list(self.variants))
-        ax.invert_yaxis()
-        ax.set_xlabel("return")
-        return ax
+        return drawn(self, ax)
 
-    def _headline(self) -> str:
-        if self.lower_bound is None:
-            return "No bound: only neutral variants ran"
-        return f"The return is at least {self.lower_bound:.6g} (delta {self.delta:g})"
+    def to_frame(self) -> Any:
+        """One row per variant, as a ``pandas.DataFrame``."""
+        rows = [
+            {
+                "bound": variant.lower_bound if variant.is_conservative else None,
+                "mean": variant.estimate.mean,
+                "std_error": variant.estimate.std_error,
+                "converged": variant.converged,
+                "outside_data": variant.outside_data,
+                "at_limits": variant.at_limits,
+                "foreign_actions": variant.foreign_actions,
+                "ended": variant.ended,
+                "floored": variant.floored,
+            }
+            for variant in self.variants.values()
+        ]
+        return frame(rows, index=list(self.variants))
 
-    @staticmethod
-    def _improvement_line(found: Improvement) -> str:
-        return (
-            f"improvement on {found.against} ({found.baseline.mean:.6g}): "
-            f"{found.estimate.mean:+.6g} by the worlds' mean, "
-            f"at least {found.lower_bound:+.6g} ({found.by_separate_bounds:+.6g} by two separate bounds)"
-        )
+    def _own_verdict(self) -> Verdict:
+        """About the threshold that the result knows, or else about its own bound."""
+        return self.verdict(self.lower_bound if self.threshold is None else self.threshold)
 
-    def _rows(self) -> list[tuple[str, str, str, str, str]]:
-        rows = [("variant", "bound", "mean", "converged", "outside data")]
-        for variant in self.variants.values():
-            estimate = variant.estimate
-            converged = {None: "", True: "yes", False: "no"}[variant.converged]
-            rows.append(
-                (
-                    variant.name,
-                    f"{variant.lower_bound:.6g}" if variant.is_conservative else "neutral",
-                    f"{estimate.mean:.6g} ± {estimate.std_error:.2g}",
-                    converged,
-                    f"{variant.outside_data:.1%}",
-                )
-            )
-        return rows
+    def _doubts(self) -> list[Warning]:
+        """All warnings, first those that disqualify."""
+        return sorted(self.warnings, key=lambda warning: not warning.disqualifies)
 
     def __repr__(self) -> str:
-        lines = [self._headline(), f"delta covers {self.delta_covers}", "", *aligned(self._rows())]
-        if self.improvement is not None:
-            lines += ["", self._improvement_line(self.improvement)]
-        if self.backtest is not None:
-            lines += ["", self.backtest.summary]
-        for constraint in self.constraints.values():
-            lines.append(f"constraint {constraint.name}: at least {constraint.lower_bound}")
-        for warning in self.warnings:
-            lines += ["", f"warning: {warning.message}", f"  {warning.help}"]
-        return "\n".join(lines)
+        return as_text(self)
 
     def _repr_html_(self) -> str:
-        warnings = "".join(f"<li>{escaped(w.message)}; <em>{escaped(w.help)}</em></li>" for w in self.warnings)
-        constraints = "".join(f"<p>{escaped(c.name)}: at least {c.lower_bound}</p>" for c in self.constraints.values())
-        return (
-            f"<p><strong>{escaped(self._headline())}</strong><br>"
-            f"delta covers {escaped(self.delta_covers)}</p>{html_table(self._rows())}{constraints}"
-            + (f"<ul>{warnings}</ul>" if warnings else "")
-        )
+        return as_html(self)
+
+    def _compared(self) -> dict[str, Any]:
+        """All but how long it took, which is never the same twice."""
+        return {key: value for key, value in self._document.items() if key != "timings"}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Evaluation) and self._document == other._document
+        return isinstance(other, Evaluation) and self._compared() == other._compared()
 
     def __hash__(self) -> int:
-        return hash(self.to_json())
+        return hash(json.dumps(self._compared(), sort_keys=True))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Evaluation._of, (self.to_json(),)

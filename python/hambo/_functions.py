@@ -6,15 +6,18 @@ Objects are recognised by what they can do; no other package is imported for it.
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from .errors import SettingError, SuppliedError
+
+_log = logging.getLogger("hambo")
 
 Array: TypeAlias = npt.NDArray[np.float32]
 Batch = Callable[[Array], Any]
@@ -34,14 +37,17 @@ TransitionFunction: TypeAlias = "Callable[[Array, Array, Array], Any] | str | os
 """A callable on batches (s, a, s'), an expression, a built-in task's name, or an ONNX file."""
 
 
-def policy_function(policy: Policy, action_dim: int, deterministic: bool) -> Callable[[Array], Array] | str:
-    """A function from states to float32 actions, or the path of an ONNX file."""
+def policy_function(
+    policy: Policy, action_dim: int, deterministic: bool, inputs: Sequence[int] = ()
+) -> Callable[[Array], Array] | str:
+    """A function from states to float32 actions, or the path of an ONNX file, which chooses its inputs itself."""
     if isinstance(policy, (str, os.PathLike)):
         return os.fspath(policy)
     act = _act(policy, deterministic)
 
     def actions(states: Array) -> Array:
-        return _rows(act(states), "policy", len(states), action_dim)
+        seen = np.ascontiguousarray(states[:, inputs]) if inputs else states
+        return _rows(act(seen), "policy", len(states), action_dim)
 
     return actions
 
@@ -68,15 +74,15 @@ def transition_function(given: TransitionFunction, part: str) -> Callable[[Array
     return values
 
 
-def start_function(
-    draw: Callable[[np.random.Generator, int], Any],
-) -> Callable[[int, int], Array]:
+def start_function(draw: Callable[[np.random.Generator, int], Any], state_dim: int) -> Callable[[int, int], Array]:
     """A function from a count and a seed to initial states."""
 
     def starts(count: int, seed: int) -> Array:
         found = _array(draw(np.random.default_rng(seed), count), "function of initial states")
-        if found.ndim != 2:
-            raise SuppliedError(f"the function of initial states returned shape {found.shape}; return [{count}, d_s]")
+        if found.shape != (count, state_dim):
+            raise SuppliedError(
+                f"the function of initial states returned shape {found.shape}; return [{count}, {state_dim}]"
+            )
         return np.ascontiguousarray(found, dtype=np.float32)
 
     return starts
@@ -86,12 +92,19 @@ def _act(policy: Any, deterministic: bool) -> Batch:
     predict = getattr(policy, "predict", None)
     if callable(predict):
         if "deterministic" in _parameters(predict):
+            _warn_of_normalised_observations(policy)
             return lambda states: _without_memory(predict(states, deterministic=deterministic))
         sample = getattr(policy, "sample_action", None)
         chosen: Batch = sample if callable(sample) and not deterministic else predict
         return chosen
     if _is_torch_module(policy):
         return lambda states: _run_torch(policy, states)
+    owner = getattr(policy, "__self__", None)
+    if owner is not None and getattr(owner, "predict", None) == policy and "deterministic" in _parameters(policy):
+        raise SettingError(
+            f"the policy is the method `predict` of {_kind(owner)}, which returns more than actions; give the "
+            "object itself"
+        )
     if callable(policy):
         function: Batch = policy
         return function
@@ -106,6 +119,16 @@ def _parameters(function: Callable[..., Any]) -> set[str]:
         return set(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         return set()
+
+
+def _warn_of_normalised_observations(policy: Any) -> None:
+    """Stable-Baselines3's models do not normalise by themselves: their environments do it for them."""
+    environment = getattr(policy, "get_vec_normalize_env", lambda: None)()
+    if environment is not None and getattr(environment, "norm_obs", True):
+        _log.warning(
+            "the policy was trained on normalised observations (VecNormalize), but is given those of the logs; if "
+            "these are not normalised, give: lambda s: model.predict(env.normalize_obs(s), deterministic=True)[0]"
+        )
 
 
 def _without_memory(found: Any) -> Any:
@@ -134,7 +157,14 @@ def _run_torch(module: Any, states: Array) -> Any:
 def _array(found: Any, part: str) -> npt.NDArray[Any]:
     if hasattr(found, "detach"):
         found = found.detach().cpu().numpy()
-    array = np.asarray(found)
+    try:
+        array = np.asarray(found)
+    except ValueError:
+        # NumPy only says that the parts have different shapes.
+        length = f" of {len(found)} parts" if hasattr(found, "__len__") else ""
+        raise SuppliedError(
+            f"the {part} returned {_kind(found)}{length} that make no array; return numbers, one row for each state"
+        ) from None
     if array.dtype.kind not in "fiub":
         raise SuppliedError(f"the {part} returned {_kind(found)} of type {array.dtype}; return numbers")
     return array

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ._checks import checked_count, checked_seed
 from ._dataset import Dataset
 from ._functions import Array, policy_function
 from .errors import SettingError
@@ -38,6 +39,7 @@ def collect(
     Dataset
         Discrete actions are one-hot encoded.
     """
+    steps, seed = checked_count(steps, "steps"), checked_seed(seed)
     if steps < 1:
         raise SettingError(f"`steps` is {steps}; expected at least one")
     made = isinstance(env, str)
@@ -45,7 +47,12 @@ def collect(
         import gymnasium
 
         env = gymnasium.make(env)
-    _check_observations(env.observation_space)
+    if hasattr(env, "num_envs"):
+        raise SettingError(
+            f"the environment is a vector of {env.num_envs}; give one of them, or collect from each and put the logs "
+            "together with Dataset.concat"
+        )
+    check_observations(env.observation_space)
     choices = getattr(env.action_space, "n", None)
     act: Callable[[Array], Array] | None = None
     if policy is not None:
@@ -86,7 +93,7 @@ def collect(
     )
 
 
-def _check_observations(space: Any) -> None:
+def check_observations(space: Any) -> None:
     """Whether observations are numbers, or names that can be told apart by a number."""
     kind = type(space).__name__
     if hasattr(space, "spaces"):

@@ -12,9 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
+from ._checks import checked_seed, given_as
 from ._dataset import Dataset
+from ._documents import with_arrays
+from ._effort import Effort, checked_effort, with_effort
 from ._functions import Array
-from ._progress import ProgressOption, reporter
+from ._progress import ProgressOption, watched
 from ._settings import Ensemble, GaussianProcess
 from .errors import SettingError
 
@@ -69,7 +72,7 @@ class Model:
 
     def draw(self, states: npt.ArrayLike, actions: npt.ArrayLike, *, seed: int = 0) -> Array:
         """One draw per row of what follows, ``[batch, outputs]``, each by a random member with its noise."""
-        return self._inner.draw(*_blocks(states, actions), seed)
+        return self._inner.draw(*_blocks(states, actions), checked_seed(seed))
 
     @property
     def initial_states(self) -> Array | None:
@@ -103,8 +106,8 @@ class Model:
 
     @property
     def calibration(self) -> dict[str, Any]:
-        """Temperatures, calibration errors and the reliability curve."""
-        return dict(self._about["calibration"])
+        """Temperatures, calibration errors and the reliability curve, with one row or value per output."""
+        return dict(with_arrays(self._about["calibration"]))
 
     @property
     def data(self) -> dict[str, Any]:
@@ -114,7 +117,13 @@ class Model:
     @property
     def fit_report(self) -> dict[str, Any]:
         """How the fitting went."""
-        return dict(self._about["report"])
+        return dict(with_arrays(self._about["report"]))
+
+    @property
+    def effort(self) -> str | None:
+        """The `effort` that it was fitted with; None for a model from a folder, which does not say it."""
+        effort: str | None = self._about.get("effort")
+        return effort
 
     def __repr__(self) -> str:
         data = self.data
@@ -131,7 +140,7 @@ class Model:
             directory = Path(folder) / "model"
             self.save(directory)
             files = {path.name: path.read_bytes() for path in directory.iterdir()}
-        return _unpickled, (files,)
+        return _unpickled, (files, self.effort)
 
 
 class EnsembleModel(Model):
@@ -151,21 +160,21 @@ class GaussianProcessModel(Model):
     __slots__ = ()
 
 
-def _wrap(native: _native.Model) -> Model:
-    about = json.loads(native.about())
+def _wrap(native: _native.Model, effort: str | None = None) -> Model:
+    about = {**json.loads(native.about()), "effort": effort}
     cls = EnsembleModel if about["members"] else GaussianProcessModel
     self = object.__new__(cls)
     self._inner, self._about = native, about
     return self
 
 
-def _unpickled(files: dict[str, bytes]) -> Model:
+def _unpickled(files: dict[str, bytes], effort: str | None = None) -> Model:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
         for name, content in files.items():
             (Path(folder) / name).write_bytes(content)
-        return Model.load(folder)
+        return _wrap(_native.Model.load(folder), effort)
 
 
 def load(directory: str | os.PathLike[str]) -> Model:
@@ -178,6 +187,7 @@ def fit(
     data: Dataset,
     settings: Ensemble | None = None,
     *,
+    effort: Effort = "standard",
     seed: int = 0,
     calibration_share: float = 0.1,
     temperatures: Literal["per_output", "shared"] = "per_output",
@@ -191,6 +201,7 @@ def fit(
     data: Dataset,
     settings: GaussianProcess,
     *,
+    effort: Effort = "standard",
     seed: int = 0,
     calibration_share: float = 0.1,
     temperatures: Literal["per_output", "shared"] = "per_output",
@@ -203,6 +214,7 @@ def fit(
     data: Dataset,
     settings: Ensemble | GaussianProcess | None = None,
     *,
+    effort: Effort = "standard",
     seed: int = 0,
     calibration_share: float = 0.1,
     temperatures: Literal["per_output", "shared"] = "per_output",
@@ -217,6 +229,9 @@ def fit(
         At least three episodes.
     settings
         `Ensemble` (the default) or `GaussianProcess`.
+    effort
+        ``"quick"`` for small networks and few steps, ``"thorough"`` for more steps. What the settings were given wins.
+        Bounds from a quick model are usually lower, and their results say that they are quick.
     seed
         The same seed and data give the same model, on any number of threads.
     calibration_share
@@ -232,10 +247,10 @@ def fit(
     """
     if not isinstance(data, Dataset):
         raise SettingError(
-            f"the data is a `{type(data).__name__}`; make a Dataset of it, for instance with "
-            "Dataset.from_arrays or Dataset.open"
+            f"the data is {given_as(data)}; make a Dataset of it, for instance with Dataset.from_arrays or Dataset.open"
         )
-    settings = Ensemble() if settings is None else settings
+    checked_effort(effort)
+    settings = _with_effort(settings, effort)
     kind = "gp" if isinstance(settings, GaussianProcess) else "ensemble"
     document = {
         kind: settings._document(),
@@ -243,7 +258,20 @@ def fit(
         "temperatures": temperatures,
         "range_widening": range_widening,
     }
-    with reporter(progress) as report:
-        model = _wrap(_native.Model.fit(data._inner, json.dumps(document), seed, report))
+    seed = checked_seed(seed)
+    with watched(progress) as course:
+        model = _wrap(_native.Model.fit(data._inner, json.dumps(document), seed, course.listener), effort)
     _log.info("fitted %r", model)
     return model
+
+
+def _with_effort(settings: Ensemble | GaussianProcess | None, effort: str) -> Ensemble | GaussianProcess:
+    settings = Ensemble() if settings is None else settings
+    if isinstance(settings, GaussianProcess):
+        return with_effort(settings, effort)
+    if isinstance(settings, Ensemble):
+        return with_effort(settings, effort)
+    raise SettingError(
+        f"`settings` is {given_as(settings)}; give hambo.Ensemble(...) or hambo.GaussianProcess(...), such as "
+        "hambo.Ensemble(hidden=[64, 64])"
+    )

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from ._effort import LABELS
 from ._evaluation import Evaluation
-from ._tables import aligned, html_table
+from ._frames import frame
+from ._show import as_html, headline, new_axes, verdict_word
+from ._tables import aligned, escaped, html_page, html_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Ranking"]
 
@@ -38,7 +46,7 @@ class Ranking(Mapping[str, Evaluation]):
 
     @property
     def best(self) -> str:
-        """The name of the policy with the highest lower bound."""
+        """The name of the policy with the highest lower bound, whatever its verdict."""
         return next(iter(self._evaluations))
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -52,25 +60,98 @@ class Ranking(Mapping[str, Evaluation]):
         documents: dict[str, Any] = json.loads(text)
         return cls({name: Evaluation.from_json(json.dumps(found)) for name, found in documents.items()})
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a JSON file."""
+        Path(path).write_text(self.to_json(indent=2), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Ranking:
+        """Read what `save` wrote."""
+        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+
+    def to_frame(self) -> Any:
+        """One row per policy, as a ``pandas.DataFrame``."""
+        rows = []
+        for found in self._evaluations.values():
+            neutral, opinion, better = found.neutral, found.second_opinion, found.improvement
+            rows.append(
+                {
+                    "verdict": verdict_word(found),
+                    "lower_bound": found.lower_bound,
+                    "second_opinion": None if opinion is None else opinion.mean,
+                    "better_by": None if better is None else better.lower_bound,
+                    "neutral": None if neutral is None else neutral.estimate.mean,
+                    "warnings": ", ".join(warning.code for warning in found.warnings),
+                }
+            )
+        return frame(rows, index=list(self._evaluations))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw every policy's bound, neutral mean and second opinion with matplotlib, and return the axes."""
+        ax = new_axes(ax, len(self))
+        for row, found in enumerate(self._evaluations.values()):
+            colour = "tab:green" if verdict_word(found).startswith("CERTIFIED") else "tab:grey"
+            neutral, opinion = found.neutral, found.second_opinion
+            if found.lower_bound is not None:
+                ax.plot(found.lower_bound, row, "|", color=colour, ms=14, mew=2)
+                if neutral is not None:
+                    ax.plot([found.lower_bound, neutral.estimate.mean], [row, row], color=colour, lw=3)
+            if neutral is not None:
+                ax.plot(neutral.estimate.mean, row, "o", color=colour)
+            if opinion is not None:
+                ax.plot(opinion.mean, row, "x", color="tab:blue")
+        labels = [f"{name}\n{verdict_word(found)}" for name, found in self._evaluations.items()]
+        ax.set_yticks(range(len(self)), labels)
+        ax.invert_yaxis()
+        ax.set_xlabel("return: lower bound (|), neutral mean (dot), second opinion (x)")
+        ax.set_title(self._headline(), fontsize="medium", wrap=True)
+        return ax
+
+    def report(self, path: str | os.PathLike[str], *, title: str = "Ranking") -> None:
+        """Write one HTML page that stands alone: the table first, then each policy's verdict, evidence and doubts.
+
+        Parameters
+        ----------
+        path
+            The file, which is overwritten.
+        title
+            The page's title.
+        """
+        sections = [f"<h2>{escaped(name)}</h2>{as_html(found)}" for name, found in self._evaluations.items()]
+        page = html_page(title, self._repr_html_() + "".join(sections))
+        Path(path).write_text(page, encoding="utf-8")
+
+    def _headline(self) -> str:
+        return f"highest bound: {self.best}, {headline(self[self.best])}"
+
+    def _labels(self) -> list[str]:
+        """What is said of effort, once."""
+        efforts = {found.effort for found in self._evaluations.values()}
+        return [label for effort, label in LABELS.items() if effort in efforts]
+
     def _rows(self) -> list[tuple[str, ...]]:
         compared = any(found.improvement is not None for found in self._evaluations.values())
-        rows = [("policy", "lower bound", *(("better by",) if compared else ()), "neutral", "warnings")]
+        better = ("better by",) if compared else ()
+        rows = [("policy", "verdict", "lower bound", "second opinion", *better, "neutral", "warnings")]
         for name, found in self._evaluations.items():
-            neutral, improvement = found.neutral, found.improvement
-            better = "" if improvement is None else f"{improvement.lower_bound:.6g}"
+            neutral, improvement, opinion = found.neutral, found.improvement, found.second_opinion
+            difference = "" if improvement is None else f"{improvement.lower_bound:.6g}"
             rows.append(
                 (
                     name,
+                    verdict_word(found),
                     "none" if found.lower_bound is None else f"{found.lower_bound:.6g}",
-                    *((better,) if compared else ()),
+                    "" if opinion is None else f"{opinion.mean:.6g}",
+                    *((difference,) if compared else ()),
                     "" if neutral is None else f"{neutral.estimate.mean:.6g}",
-                    str(len(found.warnings)),
+                    ", ".join(dict.fromkeys(warning.code for warning in found.warnings)),
                 )
             )
         return rows
 
     def __repr__(self) -> str:
-        return "\n".join(aligned(self._rows()))
+        return "\n".join([self._headline(), *self._labels(), "", *aligned(self._rows())])
 
     def _repr_html_(self) -> str:
-        return html_table(self._rows())
+        labels = "".join(f"<br>{escaped(label)}" for label in self._labels())
+        return f"<p><strong>{escaped(self._headline())}</strong>{labels}</p>{html_table(self._rows())}"

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from ._frames import frame
 from ._tables import aligned, html_table
 from .errors import SettingError
 
@@ -101,6 +102,10 @@ class Backtest:
         total, failed = len(self.over_all), len(self.failed)
         shares = (math.comb(total, k) * self.delta**k * (1 - self.delta) ** (total - k) for k in range(failed))
         return 1.0 - sum(shares)
+
+    def to_frame(self) -> Any:
+        """One row per claim, as a ``pandas.DataFrame``."""
+        return frame([dataclasses.asdict(claim) for claim in self.claims])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw what was claimed and what was earned with matplotlib, and return the axes."""

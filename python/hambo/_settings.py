@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["Adversary", "Ensemble", "Fixed", "GaussianProcess", "Kernel", "StateBounds", "Thresholds"]
 
 KernelKind = Literal["linear", "rbf", "matern12", "matern32", "matern52"]
 
 
+class _RemembersGiven:
+    """Remembers which fields somebody gave: these win over a preset of effort."""
+
+    _given: frozenset[str]
+
+    def __new__(cls, **given: Any) -> Self:
+        self = super().__new__(cls)
+        # The classes are frozen.
+        object.__setattr__(self, "_given", frozenset(given))
+        return self
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Ensemble:
+class Ensemble(_RemembersGiven):
     """A Bayesian neural network as an ensemble, the model for most data.
 
     Parameters
@@ -117,7 +132,7 @@ class Kernel:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class GaussianProcess:
+class GaussianProcess(_RemembersGiven):
     """Exact Gaussian processes, the model with a proof, for at most 5,000 transitions.
 
     Parameters
@@ -166,7 +181,7 @@ class GaussianProcess:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Adversary:
+class Adversary(_RemembersGiven):
     """How the adversaries of CA and DA1 are trained.
 
     Parameters

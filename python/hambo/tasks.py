@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from . import _native
+from ._checks import checked_count, checked_seed
 from ._dataset import Dataset
 from ._functions import Array, Policy, policy_function
 
@@ -39,7 +40,8 @@ def simulate(
         As for `hambo.evaluate`.
     """
     function = policy_function(policy, _ACTION_DIMS.get(task, 1), deterministic)
-    return Dataset._of(_native.simulate(function, task, horizon, episodes, seed))
+    steps, count = checked_count(horizon, "horizon"), checked_count(episodes, "episodes")
+    return Dataset._of(_native.simulate(function, task, steps, count, checked_seed(seed)))
 
 
 class SwingUp:

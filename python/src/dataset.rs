@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hambo::dataset::{ColumnNames, EpisodeMarks};
+use hambo::dataset::{ColumnNames, DatasetError, EpisodeMarks};
 use hambo_io::read::{self, Columns, Mapping, Marks, Opened};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -43,6 +43,18 @@ fn mapping(json: &str) -> Result<Mapping, Failure> {
 
 type Names = (Vec<String>, Vec<String>);
 
+impl Dataset {
+    fn changed(
+        &self,
+        change: impl FnOnce(hambo::Dataset) -> Result<hambo::Dataset, DatasetError>,
+    ) -> PyResult<Self> {
+        let inner = change((*self.inner).clone()).map_err(|error| {
+            Python::attach(|py| Failure::new("DataError", error.to_string()).raise(py))
+        })?;
+        Ok(Self { inner: Arc::new(inner), format: self.format.clone(), notes: self.notes.clone() })
+    }
+}
+
 #[pymethods]
 impl Dataset {
     /// A file, a directory, a pattern or a Minari id.
@@ -81,7 +93,7 @@ impl Dataset {
 
     /// Complete columns, which are used where they are, and what says where episodes end.
     #[staticmethod]
-    #[pyo3(signature = (states, actions, rewards, next_states, terminated, truncated, episode, names))]
+    #[pyo3(signature = (states, actions, rewards, next_states, terminated, truncated, episode, names, gaps))]
     #[allow(clippy::too_many_arguments)]
     fn from_marked(
         py: Python<'_>,
@@ -93,6 +105,7 @@ impl Dataset {
         truncated: Option<&Bound<'_, PyArray1<bool>>>,
         episode: Option<&Bound<'_, PyArray1<i64>>>,
         names: Option<Names>,
+        gaps: Vec<usize>,
     ) -> PyResult<Self> {
         let width = |array: &Bound<'_, PyArrayDyn<f32>>| array.shape().get(1).copied().unwrap_or(1);
         let columns = Columns {
@@ -103,6 +116,7 @@ impl Dataset {
             rewards: columns::buffer(rewards),
             next_states: columns::buffer(next_states),
             names: names.map(|(states, actions)| ColumnNames { states, actions }),
+            gaps,
         };
         let marks = Marks {
             terminated: terminated.map(PyArrayMethods::to_vec).transpose()?,
@@ -116,11 +130,24 @@ impl Dataset {
 
     /// The same data, with where each episode came from.
     fn with_sources(&self, of_episodes: Vec<String>) -> PyResult<Self> {
-        let named = (*self.inner).clone().with_sources(of_episodes);
-        let inner = named.map_err(|error| {
-            Python::attach(|py| Failure::new("DataError", error.to_string()).raise(py))
-        })?;
-        Ok(Self { inner: Arc::new(inner), format: self.format.clone(), notes: self.notes.clone() })
+        self.changed(|data| data.with_sources(of_episodes))
+    }
+
+    /// The same data, with the columns of the state that no action influences.
+    fn with_exogenous(&self, columns: Vec<usize>) -> PyResult<Self> {
+        self.changed(|data| data.with_exogenous(columns))
+    }
+
+    /// The columns of the state that no action influences.
+    #[getter]
+    fn exogenous(&self) -> Vec<usize> {
+        self.inner.exogenous().to_vec()
+    }
+
+    /// Rows before which the log has a gap.
+    #[getter]
+    fn gaps(&self) -> Vec<usize> {
+        self.inner.episodes().iter().flat_map(|episode| episode.gaps.clone()).collect()
     }
 
     /// The episodes that are not in `other`.

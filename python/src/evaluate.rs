@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hambo::dataset::EpisodeMarks;
+use hambo::dataset::{ColumnNames, EpisodeMarks};
 use hambo::{
     Against, Baseline, Constraint, EvaluationSettings, InitialStates, ModelSettings, Seed, Streams,
     Task, Verdict,
@@ -33,6 +33,8 @@ struct Plan {
     floor: Option<f32>,
     /// What a baseline is called, and by how much the policy must be better.
     against: Option<(String, Option<f64>)>,
+    /// Columns that policies in files take; all if there are none.
+    inputs: Vec<String>,
     settings: EvaluationSettings,
 }
 
@@ -123,14 +125,15 @@ pub(crate) fn evaluate<'py>(
         if let Some((name, margin)) = plan.against {
             let baseline = match baseline {
                 Some(part) => {
-                    let policy = parts::policy(part, parts::dims(&model), desk)?;
+                    let policy =
+                        parts::policy(part, &plan.inputs, &model.saved.model.data.names, desk)?;
                     Baseline::Policy { name, policy: Arc::from(policy) }
                 }
                 None => Baseline::Logged,
             };
             task.against = Some(Against { baseline, margin });
         }
-        let policy = parts::policy(policy, parts::dims(&model), desk)?;
+        let policy = parts::policy(policy, &plan.inputs, &model.saved.model.data.names, desk)?;
         let model = &model.saved.model;
         let found = model.evaluate(&*policy, &task, &plan.settings, Seed(seed), desk)?;
         serde_json::to_string(&ResultDocument::of(found)).map_err(Failure::internal)
@@ -210,8 +213,8 @@ pub(crate) fn simulate(
     let part = functions.part(policy)?;
     work::run(py, &functions.0, None, move |desk| {
         let (task, simulator) = built_in(&task, horizon)?;
-        let dims = (simulator.state_dim(), simulator.action_dim());
-        let policy = parts::policy(part, dims, desk)?;
+        let columns = ColumnNames::numbered(simulator.state_dim(), simulator.action_dim());
+        let policy = parts::policy(part, &[], &columns, desk)?;
         let streams = &mut Streams::new(Seed(seed), "logs");
         let data = hambo::collect(&*simulator, &task, &*policy, episodes, streams)?;
         Ok(Dataset::new(data, "simulation"))

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use hambo::dataset::ColumnNames;
 use hambo::{BoxError, InitialStates, Policy, Reward, RowStreams, Termination, Transitions};
 use hambo_io::onnx::OnnxPolicy;
 use hambo_io::task::TaskReader;
@@ -101,14 +102,15 @@ impl<P: Policy> Policy for Stoppable<P> {
 
 pub(crate) fn policy(
     part: Part,
-    dims: (usize, usize),
+    inputs: &[String],
+    columns: &ColumnNames,
     desk: &Desk,
 ) -> Result<Box<dyn Policy>, Failure> {
     let desk = desk.clone();
     Ok(match part {
         Part::Function(function) => Box::new(Remote { desk, function }),
         Part::Text(path) => {
-            Box::new(Stoppable { policy: OnnxPolicy::load(path, dims.0, dims.1)?, desk })
+            Box::new(Stoppable { policy: OnnxPolicy::load_for(path, inputs, columns)?, desk })
         }
     })
 }
@@ -148,9 +150,4 @@ pub(crate) fn sampler(function: usize, desk: &Desk) -> InitialStates {
         let drawn = desk.call(function, Arguments::Draw { count, seed: rng.next_u64() })?;
         Ok(drawn.into_dimensionality::<Ix2>()?)
     })
-}
-
-pub(crate) fn dims(model: &Model) -> (usize, usize) {
-    let dynamics = &model.saved.model.dynamics;
-    (dynamics.state_dim(), dynamics.action_dim())
 }

@@ -32,9 +32,10 @@ def test_an_evaluation_has_a_bound_and_its_doubts(model: hambo.Model) -> None:
 
 
 def test_the_papers_variants_can_be_asked_for(model: hambo.Model) -> None:
-    paper = ["CA", "DA1", "DAinf", "DS"]
-    found = hambo.evaluate(model, still, horizon=5, episodes=60, adversary=ADVERSARY, variants=paper)
-    assert list(found.variants) == paper
+    found = hambo.evaluate(
+        model, still, horizon=5, episodes=60, adversary=ADVERSARY, variants=["CA", "DA1", "DAinf", "DS"]
+    )
+    assert list(found.variants) == ["CA", "DA1", "DAinf", "DS"]
     assert found.lower_bound == min(v.lower_bound for v in found.variants.values() if v.is_conservative)
     assert found.neutral is not None and found.neutral.name == "DS"
     assert any(warning.code == "few_starts" for warning in found.warnings)
@@ -118,7 +119,7 @@ def test_a_policy_is_called_once_per_step(model: hambo.Model) -> None:
 def test_a_result_shows_itself(model: hambo.Model) -> None:
     found = hambo.evaluate(model, still, **QUICK)
     text, page = repr(found), found._repr_html_()
-    assert text.startswith(f"The return is at least {found.lower_bound:.6g}")
+    assert text.startswith(f"INCONCLUSIVE: {found.lower_bound:.6g}, {len(found.warnings)} warnings, second opinion ")
     assert "DAinf" in text and "warning: " in text
     assert "<table>" in page and "DAinf" in page
 
@@ -273,7 +274,7 @@ def test_policies_are_ranked_by_their_bounds(model: hambo.Model) -> None:
     bounds = [found.lower_bound for found in ranking.values()]
     assert bounds == sorted(bounds, key=lambda bound: -(bound or 0.0))
     assert ranking.best == next(iter(ranking)) and len(ranking) == 3
-    assert repr(ranking).startswith("policy") and "<table>" in ranking._repr_html_()
+    assert "\npolicy " in repr(ranking) and "<table>" in ranking._repr_html_()
     assert dict(hambo.Ranking.from_json(ranking.to_json())) == dict(ranking)
     assert dict(pickle.loads(pickle.dumps(ranking))) == dict(ranking)
 
@@ -310,7 +311,7 @@ def test_settings_out_of_range_are_refused(model: hambo.Model) -> None:
     with pytest.raises(ValueError, match="setting `delta` is 2; expected between 0 and 1"):
         hambo.evaluate(model, still, delta=2, **QUICK)
     with pytest.raises(ValueError, match="unknown variant"):
-        hambo.evaluate(model, still, horizon=3, variants=["CB"])
+        hambo.evaluate(model, still, horizon=3, variants=["CB"])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="horizon"):
         hambo.evaluate(model, still, horizon=0, variants=["DS"])
 
@@ -324,11 +325,14 @@ def test_a_model_without_reward_needs_one(data: hambo.Dataset) -> None:
     assert hambo.evaluate(model, still, reward="pendulum", **QUICK).lower_bound is not None
 
 
-def test_results_and_doubts_are_logged(model: hambo.Model, caplog: pytest.LogCaptureFixture) -> None:
+def test_verdicts_and_fits_are_logged_in_one_line_each(
+    model: hambo.Model, data: hambo.Dataset, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.INFO, logger="hambo"):
         hambo.evaluate(model, still, **QUICK)
-    levels = {record.levelno for record in caplog.records}
-    assert levels >= {logging.INFO, logging.WARNING}
+        hambo.fit(data, TINY)
+    assert [record.levelno for record in caplog.records] == [logging.WARNING, logging.INFO]
+    assert "still: INCONCLUSIVE: " in caplog.text and "fitted EnsembleModel" in caplog.text
 
 
 def test_the_truth_of_a_built_in_task_is_at_hand() -> None:

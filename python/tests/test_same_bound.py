@@ -57,7 +57,7 @@ def evaluated(log: Path, seed: int) -> str:
     ensemble = hambo.Ensemble(members=3, hidden=[16, 16], max_steps=200)
     model = hambo.fit(hambo.Dataset.open(log), ensemble, seed=seed)
     adversary = hambo.Adversary(hidden=[16], batch_size=64, episodes=50, gradient_steps=20, max_rounds=2)
-    variants = ["CA", "DA1", "DAinf", "DS"]
+    variants: list[hambo.VariantName] = ["CA", "DA1", "DAinf", "DS"]
     found = hambo.evaluate(model, POLICY, horizon=10, variants=variants, episodes=200, adversary=adversary, seed=seed)
     return bits(found.lower_bound)
 

@@ -96,6 +96,11 @@ pub(crate) enum Command {
     Rank(Rank),
     /// Draw the report of a finished run again, or its figures
     Report(Report),
+    /// Say what a warning means, and what to do about it
+    Explain {
+        /// Its code, such as outside_data [default: list all]
+        code: Option<String>,
+    },
     /// About hambo.toml
     #[command(subcommand)]
     Config(Config),
@@ -127,6 +132,10 @@ pub(crate) struct Settings {
     /// Change one setting, such as evaluation.adversary.max_rounds=50; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+
+    /// Take a smaller model, fitted for a shorter time, and fewer episodes: the bound is usually lower
+    #[arg(long)]
+    pub quick: bool,
 
     /// Seed of all randomness
     #[arg(long)]
@@ -246,6 +255,10 @@ pub(crate) struct BoundFlags {
     /// file
     #[arg(long, value_name = "logged|P.onnx")]
     pub against: Option<PathBuf>,
+
+    /// Columns that the policy takes, in its order [default: all columns of the state]
+    #[arg(long, value_delimiter = ',', value_name = "COLUMN,...")]
+    pub inputs: Vec<String>,
 
     /// Variants to play: worlds, or the paper's ca, da1, dainf (bounds); ds, ts1, tsinf (neutral)
     /// [default: worlds; for Gaussian processes ca,ds]

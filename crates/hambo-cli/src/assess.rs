@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use hambo::dataset::ColumnNames;
 use hambo::{Against, Baseline, Evaluation, Seed};
 use hambo_io::model::{Origin, SavedModel};
 use hambo_io::onnx::OnnxPolicy;
@@ -27,6 +28,9 @@ pub(crate) fn settings(settings: &Settings, bound: &BoundFlags) -> Result<Loaded
         config.evaluation.variants = bound.variants.clone();
     }
     config.evaluation.stress |= bound.stress;
+    if !bound.inputs.is_empty() {
+        config.policy.inputs = bound.inputs.clone();
+    }
     let variants = std::mem::take(&mut config.evaluation.variants);
     for variant in variants {
         if !config.evaluation.variants.contains(&variant) {
@@ -47,9 +51,9 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// For states and actions of these widths.
-    pub(crate) fn load(path: &Path, (state_dim, action_dim): (usize, usize)) -> Result<Self> {
-        let policy = OnnxPolicy::load(path, state_dim, action_dim)?;
+    /// Of `inputs`, for data with these columns.
+    pub(crate) fn load(path: &Path, inputs: &[String], columns: &ColumnNames) -> Result<Self> {
+        let policy = OnnxPolicy::load_for(path, inputs, columns)?;
         let file = PolicyFile { file: path.display().to_string(), blake3: task::hash(path)? };
         Ok(Self { file, policy, notes: Vec::new() })
     }
@@ -75,7 +79,8 @@ pub(crate) fn with_baseline(
     mut defined: Defined,
     bound: &BoundFlags,
     margin: Option<f64>,
-    (state_dim, action_dim): (usize, usize),
+    inputs: &[String],
+    columns: &ColumnNames,
 ) -> Result<Defined> {
     let Some(against) = &bound.against else { return Ok(defined) };
     let baseline = match against == Path::new("logged") {
@@ -89,7 +94,7 @@ pub(crate) fn with_baseline(
             return Err(Failure::input(message));
         }
         false => {
-            let policy = Arc::new(OnnxPolicy::load(against, state_dim, action_dim)?);
+            let policy = Arc::new(OnnxPolicy::load_for(against, inputs, columns)?);
             defined.files.push((against.display().to_string(), task::hash(against)?));
             let name = against.file_name().unwrap_or(against.as_os_str());
             Baseline::Policy { name: name.to_string_lossy().into_owned(), policy }

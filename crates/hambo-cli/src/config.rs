@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hambo::{EvaluationSettings, ModelSettings};
 use hambo_io::read::Mapping;
-use hambo_io::task::{Bounds, Starts};
+use hambo_io::task::{BUILT_IN, Bounds, Starts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -26,14 +26,16 @@ pub(crate) struct Config {
     #[serde(with = "seed")]
     #[schemars(with = "u64")]
     pub seed: u64,
-    /// `"paper"` for other defaults of `model` and `evaluation`: those of the paper. What this file sets
-    /// itself counts.
+    /// Other defaults of `model` and `evaluation`: `"paper"` for those of the paper, `"quick"` for a smaller model
+    /// that is fitted for a shorter time, whose bound is usually lower. What this file sets itself counts.
     pub preset: Option<Preset>,
     /// Which columns of a log hold what. A name stands for a column of any width, or for the columns
     /// `name_0`, `name_1`, and so on. What is left out is found by the names that libraries use.
     pub data: Mapping,
     /// What a return is made of.
     pub task: TaskSettings,
+    /// What the policies look at.
+    pub policy: PolicySettings,
     /// Named expressions, or ONNX files, whose mean over an episode must not be negative, such as
     /// `slow = "5 - abs(speed)"`. Each is bounded from below as the return is.
     pub constraints: BTreeMap<String, String>,
@@ -43,12 +45,23 @@ pub(crate) struct Config {
     pub evaluation: EvaluationSettings,
 }
 
+/// What policies look at.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct PolicySettings {
+    /// The columns that a policy takes, by their names and in its order. If it is left out, it takes all columns
+    /// of the state.
+    pub inputs: Vec<String>,
+}
+
 /// Other defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Preset {
     /// Five networks that see the same episodes; the smallest bound of CA, DA1 and DAinf.
     Paper,
+    /// Smaller networks, fitted for a shorter time, and fewer episodes.
+    Quick,
 }
 
 /// Where a return comes from.
@@ -57,6 +70,8 @@ pub(crate) enum Preset {
 pub(crate) struct TaskSettings {
     /// Steps per episode.
     pub horizon: Option<usize>,
+    /// What returns are counted in, such as `"EUR"`, for reports.
+    pub unit: Option<String>,
     /// Weight of a reward relative to the one before it, in (0, 1]; 1 means none.
     pub discount: f32,
     /// An expression over the columns, such as `-(x^2) - 0.1*next_v^2`; an ONNX file; or a built-in
@@ -84,6 +99,7 @@ impl Default for TaskSettings {
     fn default() -> Self {
         Self {
             horizon: None,
+            unit: None,
             discount: 1.0,
             reward: None,
             termination: None,
@@ -112,6 +128,9 @@ impl Loaded {
             Some(file) => read(file)?,
             None => Config::default(),
         };
+        if settings.quick {
+            config = config.preset(Preset::Quick);
+        }
         config = change(config, &settings.set)?;
         config.seed = settings.seed.unwrap_or(config.seed);
         let base = file.as_deref().and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
@@ -157,7 +176,24 @@ impl Config {
                 evaluation: self.evaluation.as_in_paper(),
                 ..self
             },
+            // There are always ten networks: with fewer worlds the limit over them says less.
+            Preset::Quick => {
+                let mut config = Self { preset: Some(preset), ..self };
+                config.model.ensemble.hidden = vec![64, 64];
+                config.model.ensemble.max_steps = 1_000;
+                config.evaluation.episodes = 1_000;
+                config.evaluation.cost_episodes = 50;
+                config
+            }
         }
+    }
+
+    /// How logs are read: a reward that is a rule needs no column.
+    pub(crate) fn mapping(&self) -> Mapping {
+        let is_formula =
+            |text: &&String| !text.ends_with(".onnx") && !BUILT_IN.contains(&text.as_str());
+        let reward_otherwise = self.task.reward.as_ref().filter(is_formula).cloned();
+        Mapping { reward_otherwise, ..self.data.clone() }
     }
 
     pub(crate) fn to_toml(&self) -> Result<String> {

@@ -34,7 +34,21 @@ pub(crate) fn result(document: &ResultDocument, verdict: &Verdict, quiet: bool) 
     }
     text += &format!("{}\n", wrap(&format!("delta covers {}", found.delta_covers), 0, 0));
     text += &how_sure(found, verdict, threshold);
+    if is_quick(document) {
+        text += &format!(
+            "{}\n",
+            wrap(
+                "quick: a smaller model, fitted for a shorter time; its bound is usually lower",
+                0,
+                2
+            )
+        );
+    }
     text + &conclusion
+}
+
+fn is_quick(document: &ResultDocument) -> bool {
+    document.config.as_ref().is_some_and(|config| config["preset"] == "quick")
 }
 
 /// Every warning and every note once: the same may hold for the return and for constraints. What was
@@ -44,10 +58,11 @@ fn remarks(document: &ResultDocument) -> String {
         |warning: &&Warning| !matches!(warning, Warning::WeakerSetting { accepted: true, .. });
     let warnings = document.evaluation.warnings.iter().filter(is_open).map(|warning| {
         let setting = warning.setting().map(|name| format!(" (`{name}`)")).unwrap_or_default();
-        ("warning:", warning.to_string(), format!("{}{setting}", warning.help()))
+        let kind = format!("warning {}:", warning.code());
+        (kind, warning.to_string(), format!("{}{setting}", warning.help()))
     });
     let notes = document.notes.iter();
-    let notes = notes.map(|note| ("note:", note.message.clone(), note.help.clone()));
+    let notes = notes.map(|note| ("note:".to_owned(), note.message.clone(), note.help.clone()));
     let mut said = Vec::new();
     let mut text = String::new();
     for remark in warnings.chain(notes) {

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use hambo::{Dataset, Model, Seed};
 use hambo_io::model::{Origin, SavedModel};
-use hambo_io::read;
+use hambo_io::profile::{self, Proposal};
+use hambo_io::read::{self, Mapping};
 
 use crate::config::{Config, Loaded};
 use crate::failure::{Failure, Result};
@@ -15,7 +16,7 @@ use crate::screen::count;
 /// Reads a log, and tells what the reader had to decide.
 pub(crate) fn read(data: &Path, loaded: &Loaded, progress: &Progress) -> Result<Dataset> {
     progress.begin("read");
-    let opened = read::open(data, &loaded.config.data)?;
+    let opened = read::open(data, &loaded.config.mapping())?;
     progress.end();
     interrupt::check("read")?;
     let dataset = opened.dataset;
@@ -29,6 +30,21 @@ pub(crate) fn read(data: &Path, loaded: &Loaded, progress: &Progress) -> Result<
         progress.note(&format!("note: {note}"));
     }
     Ok(dataset)
+}
+
+/// What the columns of a log are probably for, if the settings do not say it and libraries use other names.
+pub(crate) fn proposal(data: &Path, config: &Config) -> Result<Option<Proposal>> {
+    if config.data != Mapping::default() {
+        return Ok(None);
+    }
+    match read::open(data, &config.mapping()) {
+        Err(error) if error.lacks_columns() => {
+            let found = profile::profile(data)?.map(|profile| profile.proposal);
+            Ok(found.filter(Proposal::is_complete))
+        }
+        // Whatever else is wrong is told by who reads it.
+        _ => Ok(None),
+    }
 }
 
 /// Fits a model to logs that the user calls `from`.

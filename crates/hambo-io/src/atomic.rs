@@ -74,6 +74,13 @@ pub fn check_writable(path: &Path) -> Result<()> {
     tempfile::tempfile_in(parent).map(drop).map_err(Error::io(parent, "create a file in it"))
 }
 
+/// Fails early if no directory can be made at `path`. What is above it is made now.
+pub fn check_new_directory(path: &Path) -> Result<()> {
+    let parent = parent(path);
+    fs::create_dir_all(parent).map_err(Error::io(parent, "create it"))?;
+    tempfile::tempfile_in(parent).map(drop).map_err(Error::io(parent, "create a file in it"))
+}
+
 /// Pipes and devices, such as /dev/stdout, are written to and not replaced.
 fn is_device(path: &Path) -> bool {
     let special = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());

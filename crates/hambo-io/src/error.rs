@@ -265,6 +265,24 @@ pub enum Error {
         path: PathBuf,
     },
 
+    /// A log is to be cut at certain times, and has none.
+    #[error(
+        "{}: `cut` needs times: map `step` to the column that says when each row was logged, such as \
+         2025-11-01 00:15:00",
+        path.display()
+    )]
+    CutWithoutTimes {
+        /// Where.
+        path: PathBuf,
+    },
+
+    /// The formula of the reward cannot be used.
+    #[error("`data.reward`: {message}")]
+    Formula {
+        /// What is wrong with it.
+        message: String,
+    },
+
     /// Files of one log have different columns.
     #[error(
         "{}: its {what} have {found} columns, those of {} have {expected}; give files of one kind",
@@ -301,7 +319,7 @@ pub enum Error {
     /// The rows of an episode are not together.
     #[error(
         "{}: row {row}: episode {episode} comes back after another one; sort the rows by episode and \
-         step",
+         step, or name the column that says when each was logged as `step`",
         path.display()
     )]
     EpisodeReturns {
@@ -332,8 +350,8 @@ pub enum Error {
 
     /// Steps of an episode are missing, or in another order.
     #[error(
-        "{}: row {row}: step {found} follows step {last} of the same episode; rows are missing or in \
-         another order: sort by episode and step, and cut episodes where steps are lost",
+        "{}: row {row}: step {found} follows step {last} of the same episode; rows are missing, or come twice: if \
+         several machines share the log, name the column that tells them apart as `episode`",
         path.display()
     )]
     StepGap {
@@ -342,9 +360,9 @@ pub enum Error {
         /// The row.
         row: u64,
         /// The step before.
-        last: i64,
+        last: String,
         /// The step in this row.
-        found: i64,
+        found: String,
     },
 
     /// The rows of an episode come from different sources.
@@ -415,6 +433,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether it is about columns that nobody has named.
+    pub fn lacks_columns(&self) -> bool {
+        matches!(self, Self::MissingColumn { .. } | Self::NoEpisodes { .. })
+    }
+
     /// A file that does not follow its format at `place`.
     pub(crate) fn damaged(path: &Path, place: impl Into<String>, message: impl ToString) -> Self {
         Self::Unreadable {

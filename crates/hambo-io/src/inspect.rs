@@ -8,13 +8,12 @@ use std::path::Path;
 
 use hambo::Dataset;
 use hambo::dataset::{
-    ColumnNames, DatasetError, DatasetNote, Episode, Summary, Transition, check_transition,
+    ColumnNames, DatasetError, DatasetNote, Summary, Transition, check_transition,
 };
-use ndarray::{Array1, Array2};
 use serde::Serialize;
 
-use crate::error::{Error, Result};
-use crate::read::{self, Format, Key, Log, Mapping, Note, Sink};
+use crate::error::Result;
+use crate::read::{self, Format, Key, Log, Mapping, Memory, Note, Sink};
 use crate::remote::locally;
 use crate::store;
 
@@ -129,17 +128,12 @@ fn inspect_local(path: &Path, mapping: &Mapping) -> Result<Inspection> {
         return Ok(Inspection::of(Format::Store, &dataset));
     }
     let log = Log::open(path, mapping)?;
-    let mut tally = Counter::new(&log);
-    let notes = log.read(&mut tally)?;
-    let clean = Dataset::from_episodes(std::mem::take(&mut tally.clean));
+    let (mut tally, notes) = log.read_in_any_order(|| Counter::new(&log))?;
+    let clean =
+        std::mem::take(&mut tally.clean).into_dataset(&log.path, &log.names, &log.exogenous);
     let (rows, episodes) = (tally.rows, tally.episodes);
     let mut found = match clean {
-        Ok(dataset) => {
-            let dataset = dataset
-                .with_names(tally.names.clone())
-                .map_err(|source| Error::Data { path: path.to_owned(), source })?;
-            Inspection::of(log.format, &dataset)
-        }
+        Ok(dataset) => Inspection::of(log.format, &dataset),
         Err(_) => Inspection::empty(log.format, tally.names.clone()),
     };
     (found.rows, found.episodes) = (rows, episodes);
@@ -214,25 +208,29 @@ fn likely_mistakes(dataset: &Dataset, summary: &Summary) -> Vec<Mistake> {
 
 /// Keeps the episodes without problems, and counts the others.
 struct Counter {
-    state_dim: usize,
-    action_dim: usize,
     names: ColumnNames,
     rows: usize,
     episodes: usize,
     problems: Problems,
-    clean: Vec<Episode>,
+    clean: Memory,
     open: Open,
 }
 
 /// The episode that has not ended yet.
 #[derive(Default)]
 struct Open {
-    states: Vec<f32>,
-    actions: Vec<f32>,
-    rewards: Vec<f32>,
-    next_states: Vec<f32>,
-    last_next_state: Vec<f32>,
+    transitions: Vec<Kept>,
+    /// The next transition follows from nothing that is here.
+    after_gap: bool,
     bad_rows: usize,
+}
+
+struct Kept {
+    state: Vec<f32>,
+    action: Vec<f32>,
+    reward: f32,
+    next_state: Vec<f32>,
+    after_gap: bool,
 }
 
 /// Problems that are told with their place.
@@ -241,13 +239,11 @@ const TOLD: usize = 20;
 impl Counter {
     fn new(log: &Log) -> Self {
         Self {
-            state_dim: log.state_dim,
-            action_dim: log.action_dim,
             names: log.names.clone(),
             rows: 0,
             episodes: 0,
             problems: Problems::default(),
-            clean: Vec::new(),
+            clean: Memory::default(),
             open: Open::default(),
         }
     }
@@ -256,25 +252,34 @@ impl Counter {
 impl Sink for Counter {
     fn push(&mut self, transition: Transition<'_>) -> Result<()> {
         let open = &mut self.open;
-        let step = open.rewards.len();
-        let before = (step > 0).then_some(&open.last_next_state[..]);
-        let at = (self.episodes, step);
+        let after_gap = std::mem::take(&mut open.after_gap);
+        let before =
+            open.transitions.last().filter(|_| !after_gap).map(|last| &last.next_state[..]);
+        let at = (self.episodes, open.transitions.len());
         if let Err(problem) = check_transition(at, &transition, before, Some(&self.names)) {
             open.bad_rows += 1;
             if self.problems.first.len() < TOLD {
                 self.problems.first.push(problem);
             }
         }
-        open.states.extend_from_slice(transition.state);
-        open.actions.extend_from_slice(transition.action);
-        open.rewards.push(transition.reward);
-        open.next_states.extend_from_slice(transition.next_state);
-        open.last_next_state = transition.next_state.to_vec();
+        let Transition { state, action, reward, next_state } = transition;
+        let (state, action) = (state.to_vec(), action.to_vec());
+        open.transitions.push(Kept {
+            state,
+            action,
+            reward,
+            next_state: next_state.to_vec(),
+            after_gap,
+        });
         self.rows += 1;
         Ok(())
     }
 
-    fn end(&mut self, terminated: bool, truncated: bool, _source: Option<Key>) -> Result<()> {
+    fn gap(&mut self) {
+        self.open.after_gap = true;
+    }
+
+    fn end(&mut self, terminated: bool, truncated: bool, source: Option<Key>) -> Result<()> {
         let open = std::mem::take(&mut self.open);
         self.episodes += 1;
         if open.bad_rows > 0 {
@@ -282,18 +287,12 @@ impl Sink for Counter {
             self.problems.episodes += 1;
             return Ok(());
         }
-        let steps = open.rewards.len();
-        let rows = |values: Vec<f32>, width: usize| {
-            Array2::from_shape_vec((steps, width), values).expect("every push adds whole rows")
-        };
-        self.clean.push(Episode {
-            states: rows(open.states, self.state_dim),
-            actions: rows(open.actions, self.action_dim),
-            rewards: Array1::from(open.rewards),
-            next_states: rows(open.next_states, self.state_dim),
-            terminated,
-            truncated,
-        });
-        Ok(())
+        for Kept { state, action, reward, next_state, after_gap } in &open.transitions {
+            if *after_gap {
+                self.clean.gap();
+            }
+            self.clean.push(Transition { state, action, reward: *reward, next_state })?;
+        }
+        self.clean.end(terminated, truncated, source)
     }
 }

@@ -3,6 +3,7 @@
 //! - [`read`]: logged data from Minari, D4RL-style HDF5, Parquet, Arrow, CSV and NPZ files
 //! - [`store`]: data larger than memory, converted once and then mapped
 //! - [`inspect`]: what is in a file, and what is likely wrong with it
+//! - [`profile`]: the columns of a table that nobody has explained yet
 //! - [`onnx`]: policies, rewards and terminations from ONNX files
 //! - [`expression`]: rewards and terminations as text over named columns
 //! - [`task`]: a task's parts from text
@@ -18,6 +19,7 @@ mod guard;
 pub mod inspect;
 pub mod model;
 pub mod onnx;
+pub mod profile;
 pub mod read;
 mod remote;
 pub mod report;

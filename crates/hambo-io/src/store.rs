@@ -43,6 +43,12 @@ struct StoreFile {
     /// Where each episode came from, if the log said it.
     #[serde(default)]
     sources: Option<Vec<String>>,
+    /// Rows before which the log has a gap.
+    #[serde(default)]
+    gaps: Vec<usize>,
+    /// Columns of the state that no action influences.
+    #[serde(default)]
+    exogenous: Vec<usize>,
 }
 
 /// What was converted.
@@ -107,16 +113,19 @@ pub fn open(path: &Path) -> Result<Dataset> {
         terminated,
         truncated,
         episode_ends,
+        gaps: document.gaps,
     };
     let dataset = Dataset::from_columns(columns, Some(names))
         .map_err(|source| Error::Data { path: path.to_owned(), source })?;
     if dataset.identity() != document.data {
         return Err(Error::StoreDamaged { path: path.to_owned() });
     }
-    match document.sources {
-        Some(sources) => dataset.with_sources(sources).map_err(|error| content(path, error)),
+    let dataset = match document.sources {
+        Some(sources) => dataset.with_sources(sources),
         None => Ok(dataset),
-    }
+    };
+    let dataset = dataset.and_then(|dataset| dataset.with_exogenous(document.exogenous));
+    dataset.map_err(|error| content(path, error))
 }
 
 fn content(path: &Path, error: impl ToString) -> Error {
@@ -166,6 +175,8 @@ struct Writer {
     last_next_state: Vec<f32>,
     /// Of the episodes that have ended.
     sources: Vec<String>,
+    gaps: Vec<usize>,
+    exogenous: Vec<usize>,
     path: std::path::PathBuf,
 }
 
@@ -211,6 +222,8 @@ impl Writer {
             steps: 0,
             last_next_state: Vec::new(),
             sources: Vec::new(),
+            gaps: Vec::new(),
+            exogenous: log.exogenous.clone(),
             path: log.path.clone(),
         })
     }
@@ -234,7 +247,8 @@ impl Writer {
         }
         let data = self.identifier.finish();
         let sources = (!self.sources.is_empty()).then_some(self.sources);
-        let document = StoreFile { schema: SCHEMA, data: data.clone(), sources };
+        let (gaps, exogenous) = (self.gaps, self.exogenous);
+        let document = StoreFile { schema: SCHEMA, data: data.clone(), sources, gaps, exogenous };
         let directory = self.episodes.path.parent().unwrap_or(Path::new("."));
         let text = serde_json::to_vec_pretty(&document).map_err(|e| content(directory, e))?;
         let path = directory.join(DOCUMENT);
@@ -245,7 +259,9 @@ impl Writer {
 
 impl Sink for Writer {
     fn push(&mut self, transition: Transition<'_>) -> Result<()> {
-        let before = (self.steps > 0).then_some(&self.last_next_state[..]);
+        let is_after_gap = self.gaps.last() == Some(&self.rows);
+        let goes_on = self.steps > 0 && !is_after_gap;
+        let before = goes_on.then_some(&self.last_next_state[..]);
         check_transition((self.ended, self.steps), &transition, before, Some(&self.names))
             .map_err(|source| Error::Data { path: self.path.clone(), source })?;
         let [states, actions, rewards, next_states] = &mut self.columns;
@@ -261,6 +277,10 @@ impl Sink for Writer {
             self.flush()?;
         }
         Ok(())
+    }
+
+    fn gap(&mut self) {
+        self.gaps.push(self.rows);
     }
 
     fn end(&mut self, terminated: bool, truncated: bool, source: Option<Key>) -> Result<()> {

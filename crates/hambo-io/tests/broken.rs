@@ -110,9 +110,9 @@ fn broken_files_take_less_than_a_gigabyte() {
 #[test]
 fn inspecting_counts_what_reading_refuses() {
     let found =
-        inspect(folder().join("nan_state.csv"), &Mapping::default()).expect("it is readable");
+        inspect(folder().join("infinite_reward.csv"), &Mapping::default()).expect("it is readable");
     assert_eq!((found.rows, found.episodes), (9, 2));
     assert_eq!(found.problems.episodes, 1);
-    assert!(found.problems.first[0].to_string().starts_with("episode 1, step 1"));
+    assert!(found.problems.first[0].to_string().starts_with("episode 0, step 2"));
     assert_eq!(found.summary.expect("one episode is clean").episodes, 1);
 }

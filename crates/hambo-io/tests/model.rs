@@ -134,8 +134,8 @@ fn what_is_wrong_with_a_directory_is_said() {
 
     let document = path.join("model.json");
     let text = fs::read_to_string(&document).unwrap();
-    fs::write(&document, text.replacen("\"schema\": 6", "\"schema\": 7", 1)).unwrap();
-    assert!(message(&path).contains("written in schema 7, this version reads 6"));
+    fs::write(&document, text.replacen("\"schema\": 7", "\"schema\": 8", 1)).unwrap();
+    assert!(message(&path).contains("written in schema 8, this version reads 7"));
     fs::write(&document, "{").unwrap();
     assert!(message(&path).contains("`model.json` cannot be understood"));
 }

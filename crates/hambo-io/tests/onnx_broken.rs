@@ -107,7 +107,7 @@ fn inputs_that_are_not_one_state() {
         graph.input.clear();
         graph.initializer.push(floats("state", &[1, 2], &[0.0; 2]));
     });
-    let expected = "expected [batch, 2]: the data has 2 state columns";
+    let expected = "expected [batch, 2]: 2 state columns go in";
     refused_graph(&["`state` is declared as [batch, 3]", expected], |graph| {
         graph.input = vec![port("state", &[FREE, 3])];
         graph.initializer[0] = floats("weight", &[3, 1], &[1.0; 3]);

@@ -403,6 +403,24 @@ fn figures_are_pictures_on_white_paper_with_nothing_missing() {
 }
 
 #[test]
+fn the_first_lines_are_for_whoever_was_forwarded_the_page() {
+    let (unit, per) = (Some("EUR".to_owned()), Some("day".to_owned()));
+    let reward = Some("-0.3*u^2".to_owned());
+    let page = html(&evaluation(), &ReportOptions { unit, per, reward, ..options(Some(-1e6)) });
+    let short = page.split("<dl class=\"short\">").nth(1).unwrap().split("</dl>").next().unwrap();
+    for part in ["What will it earn?", "EUR a day", "How sure is that?", "What next?"] {
+        assert!(short.contains(part), "{part}: {short}");
+    }
+    // What is only said to those who know the method comes later.
+    for word in ["DAinf", "CA", "neutral", "delta", "worlds"] {
+        assert!(!short.contains(word), "{word}: {short}");
+    }
+    assert!(page.contains("<code>-0.3*u^2</code>"));
+    let plain = html(&evaluation(), &options(None));
+    assert!(plain.contains("in 20 steps"), "the horizon is said");
+}
+
+#[test]
 fn hostile_names_stay_text() {
     let hostile = "</title></style></svg><script>alert(1)</script><img src=x onerror=\"y\">'&\u{0}";
     let text = || Some(hostile.to_owned());
@@ -419,6 +437,9 @@ fn hostile_names_stay_text() {
             message: hostile.into(),
             help: hostile.into(),
         }],
+        unit: text(),
+        per: text(),
+        reward: text(),
     };
     let mut evaluation = evaluation();
     evaluation.data.names =

@@ -75,6 +75,7 @@ fn main() -> Result<()> {
         task: &task,
         limits: Limits { states: task.state_bounds.as_ref(), ..Limits::default() },
         policy: &policy,
+        exogenous: None,
     };
     let settings =
         AdversarySettings { max_rounds: ROUNDS, patience: ROUNDS + 1, ..Default::default() };

@@ -69,6 +69,7 @@ fn read_logs(seed: Seed) -> Result<Dataset> {
         terminated: vec![false; rows],
         truncated: (1..=rows).map(|row| row % STEPS == 0).collect(),
         episode_ends: (1..=EPISODES).map(|episode| episode * STEPS).collect(),
+        gaps: Vec::new(),
     };
     let names = ColumnNames {
         states: vec!["position".into(), "speed".into()],

@@ -66,6 +66,13 @@ impl Calibration {
         self.temperatures.mapv(|temperature| temperature.max(1.0))
     }
 
+    /// Without doubts about outputs that nobody predicts.
+    pub(crate) fn without(mut self, outputs: &[usize]) -> Self {
+        // Infinity would not survive a JSON document.
+        outputs.iter().for_each(|&output| self.usual_epistemic_std[output] = f32::MAX);
+        self
+    }
+
     /// Chooses temperatures on data that the model has not been fitted on.
     pub fn fit(
         dynamics: &dyn Dynamics,

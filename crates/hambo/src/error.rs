@@ -156,6 +156,18 @@ pub enum Error {
     )]
     LogsTooShort,
 
+    /// Nothing says what no action influences for as long as the horizon.
+    #[error(
+        "exogenous columns are taken from logged episodes, of which {whole} are known from their start without a \
+         gap, and those are shorter than the horizon of {horizon} steps; choose a shorter horizon"
+    )]
+    CoursesTooShort {
+        /// Steps that are asked for.
+        horizon: usize,
+        /// Episodes without a gap.
+        whole: usize,
+    },
+
     /// A backtest without anything to leave out.
     #[error(
         "a backtest needs at least two parts of {least} episodes, and there are {episodes} episodes; give more \

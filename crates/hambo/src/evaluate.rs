@@ -34,6 +34,7 @@ impl Model {
         observer: &dyn Observer,
     ) -> Result<Evaluation> {
         let ground = Ground::new(self, task, settings)?;
+        let task: &Task = &ground.task;
         let (game, region) = (ground.game(policy), &ground.region);
         let delta = region.monte_carlo_delta;
         let attack = |objective: &str, game: Game<'_>| {

@@ -5,6 +5,7 @@ use ndarray::Array1;
 use crate::bound::Estimate;
 use crate::dynamics::Dynamics;
 use crate::error::Result;
+use crate::exogenous::{Driven, Exogenous};
 use crate::hallucination::{Choice, Hallucination, Noise};
 use crate::rollout::{self, Limits, Step, Streams};
 use crate::task::{Policy, Starts, Task};
@@ -24,6 +25,8 @@ pub struct Game<'a> {
     pub limits: Limits<'a>,
     /// The policy that is evaluated.
     pub policy: &'a dyn Policy,
+    /// What no action influences, if there is any.
+    pub exogenous: Option<Exogenous<'a>>,
 }
 
 impl std::fmt::Debug for Game<'_> {
@@ -51,7 +54,11 @@ impl Game<'_> {
     /// Where `episodes` episodes start.
     pub(crate) fn starts(&self, episodes: usize, streams: &mut Streams) -> Result<Starts> {
         let d_s = self.dynamics.state_dim();
-        self.task.initial_states.draw(episodes, d_s, &mut streams.starts)
+        let mut starts = self.task.initial_states.draw(episodes, d_s, &mut streams.starts)?;
+        if let Some(exogenous) = &self.exogenous {
+            starts.logged = exogenous.rows_from(starts.states.view(), self.task.horizon);
+        }
+        Ok(starts)
     }
 
     /// Plays one episode from each of the starts.
@@ -67,8 +74,9 @@ impl Game<'_> {
         if self.limits.floor.is_some() {
             transition = transition.asking_all();
         }
+        let courses = self.exogenous.map(|exogenous| exogenous.courses(starts.logged));
         let returns = rollout::run(
-            &mut transition,
+            &mut Driven { world: transition, courses },
             self.task,
             self.limits,
             self.policy,

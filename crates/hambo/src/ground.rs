@@ -1,7 +1,10 @@
 //! All that a game needs of a model, a task and settings, whoever plays.
 
+use std::borrow::Cow;
+
 use crate::confines::Confines;
 use crate::error::Result;
+use crate::exogenous::Exogenous;
 use crate::game::Game;
 use crate::hallucination::Noise;
 use crate::logs::BorrowedErrors;
@@ -14,7 +17,8 @@ use crate::task::{Policy, RewardLimits, Task};
 /// Where games are played.
 pub(crate) struct Ground<'a> {
     pub(crate) model: &'a Model,
-    pub(crate) task: &'a Task,
+    pub(crate) task: Cow<'a, Task>,
+    pub(crate) exogenous: Option<Exogenous<'a>>,
     pub(crate) settings: &'a EvaluationSettings,
     pub(crate) confines: Confines,
     pub(crate) reward_limits: Option<RewardLimits>,
@@ -31,9 +35,17 @@ impl<'a> Ground<'a> {
     ) -> Result<Self> {
         settings.validate()?;
         task.validate()?;
+        let exogenous = Exogenous::new(&model.exogenous, &model.episodes);
+        let task = match exogenous {
+            Some(exogenous) => {
+                let initial_states = exogenous.with_known_courses(task)?;
+                Cow::Owned(Task { initial_states, ..task.clone() })
+            }
+            None => Cow::Borrowed(task),
+        };
         Ok(Self {
-            confines: model.confines(task)?,
-            reward_limits: model.reward_limits(task),
+            confines: model.confines(&task)?,
+            reward_limits: model.reward_limits(&task),
             region: Region::of(model, settings),
             errors: match model.dynamics.counted() {
                 Some(_) => None,
@@ -41,6 +53,7 @@ impl<'a> Ground<'a> {
             },
             model,
             task,
+            exogenous,
             settings,
         })
     }
@@ -51,7 +64,7 @@ impl<'a> Ground<'a> {
             dynamics: &*self.model.dynamics,
             radius: &self.region.radius,
             noise: if self.settings.noise { Noise::Gaussian } else { Noise::None },
-            task: self.task,
+            task: &self.task,
             limits: Limits {
                 states: Some(&self.confines.farthest),
                 usual: Some(&self.confines.usual),
@@ -63,6 +76,7 @@ impl<'a> Ground<'a> {
                 }),
             },
             policy,
+            exogenous: self.exogenous,
         }
     }
 }

@@ -69,6 +69,7 @@ mod error;
 mod evaluate;
 mod evaluation;
 mod evidence;
+mod exogenous;
 mod game;
 mod ground;
 mod guarantee;
@@ -126,6 +127,7 @@ pub use worlds::WorldsLimit;
 #[doc(hidden)]
 pub mod internals {
     pub use crate::adversary::{Dqn, Sac, Trained, train_dqn, train_sac};
+    pub use crate::exogenous::Exogenous;
     pub use crate::game::{Game, Played};
     pub use crate::hallucination::{
         Choice, Errors, Hallucination, MemberAdversary, Noise, ShiftAdversary,

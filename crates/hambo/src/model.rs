@@ -105,6 +105,8 @@ pub struct Model {
     pub logged: LoggedSample,
     /// Whole episodes of it, which are played again in the model's worlds.
     pub episodes: LoggedEpisodes,
+    /// Columns of the state that no action influences: never predicted, but taken from logged episodes.
+    pub exogenous: Vec<usize>,
     /// How the fitting went.
     pub report: FitReport,
 }
@@ -193,17 +195,19 @@ impl Model {
         settings: &ModelSettings,
         seed: Seed,
     ) -> Result<Self> {
+        let exogenous = data.exogenous().to_vec();
         let calibration = Calibration::fit(&*dynamics, unseen, settings.temperatures)?;
         Ok(Self {
-            persistence: Persistence::measure(&*dynamics, unseen)?,
+            persistence: Persistence::measure(&*dynamics, unseen)?.without(&exogenous),
             dynamics,
-            calibration,
+            calibration: calibration.without(&exogenous),
             data_range: StateBounds::of_data(data),
             reward_range: reward_range(data),
             range_widening: settings.range_widening,
             data: data.identity(),
             logged: LoggedSample::of(data, unseen, &mut seed.stream("sample of the logs")),
             episodes: LoggedEpisodes::of(data, unseen, &mut seed.stream("episodes of the logs")),
+            exogenous,
             report,
         })
     }

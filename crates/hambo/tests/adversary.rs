@@ -29,7 +29,15 @@ fn game<'a>(
     task: &'a Task,
     policy: &'a dyn Policy,
 ) -> Game<'a> {
-    Game { dynamics, radius, noise: Noise::None, task, limits: Limits::default(), policy }
+    Game {
+        dynamics,
+        radius,
+        noise: Noise::None,
+        task,
+        limits: Limits::default(),
+        policy,
+        exogenous: None,
+    }
 }
 
 fn quick() -> AdversarySettings {

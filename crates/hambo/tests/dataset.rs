@@ -43,6 +43,7 @@ fn flat() -> FlatColumns {
         terminated: vec![false, false, true, false, false, false],
         truncated: vec![false, false, false, false, false, true],
         episode_ends: vec![3, 6],
+        gaps: Vec::new(),
     }
 }
 
@@ -365,6 +366,7 @@ fn any_columns() -> impl Strategy<Value = FlatColumns> {
             terminated,
             truncated,
             episode_ends,
+            gaps: Vec::new(),
         },
     )
 }
@@ -395,6 +397,7 @@ fn plausible_columns() -> impl Strategy<Value = FlatColumns> {
                     terminated,
                     truncated,
                     episode_ends: ends,
+                    gaps: Vec::new(),
                 }
             })
     })

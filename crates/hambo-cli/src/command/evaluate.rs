@@ -46,10 +46,10 @@ pub(crate) fn run(call: &Call<'_>, quiet: bool, progress: &Progress) -> Result<E
         None => None,
     };
     let names = basis.names();
-    let widths = (names.states.len(), names.actions.len());
-    let mut policy = Candidate::load(&args.policy, widths)?;
+    let inputs = &loaded.config.policy.inputs;
+    let mut policy = Candidate::load(&args.policy, inputs, &names)?;
     let defined = task::define(&loaded, &names, basis.origin())?;
-    let mut defined = with_baseline(defined, &args.bound, call.margin, widths)?;
+    let mut defined = with_baseline(defined, &args.bound, call.margin, inputs, &names)?;
     defined.task.trained_on = trained_on;
     let record = RunRecord {
         threshold,

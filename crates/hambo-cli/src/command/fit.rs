@@ -1,6 +1,7 @@
 //! `hambo fit`: data in, a calibrated model out.
 
 use hambo::dynamics::gp::GpSettings;
+use hambo_io::atomic;
 
 use crate::args::Fit;
 use crate::config::Loaded;
@@ -22,6 +23,7 @@ pub(crate) fn run(args: &Fit, quiet: bool, progress: &Progress) -> Result<Exit> 
             format!("{} exists already; remove it, or choose another --out", args.out.display());
         return Err(Failure::input(message));
     }
+    atomic::check_new_directory(&args.out)?;
     let dataset = logs::read(&args.data, &loaded, progress)?;
     let saved = logs::fit(&dataset, &args.data, &loaded.config, progress)?;
     saved.save(&args.out)?;

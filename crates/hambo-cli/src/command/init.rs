@@ -9,16 +9,17 @@ use hambo::Dataset;
 use hambo::dataset::ValueRange;
 use hambo::dynamics::gp::GpSettings;
 use hambo_io::atomic;
-use hambo_io::read::{self, Mapping};
+use hambo_io::profile::Proposal;
+use hambo_io::read::{self, Cut, Mapping};
 use hambo_io::task::{Bounds, ColumnReference, Limits, OwnBounds};
 use serde_json::Value;
 
 use crate::args::Init;
 use crate::config::{Config, TaskSettings, change};
 use crate::failure::{Exit, Failure, Result};
-use crate::interrupt;
 use crate::progress::Progress;
 use crate::screen::{self, count};
+use crate::{interrupt, logs};
 
 pub(crate) fn run(args: &Init, progress: &Progress) -> Result<Exit> {
     let printed = args.out == Path::new("-");
@@ -26,11 +27,17 @@ pub(crate) fn run(args: &Init, progress: &Progress) -> Result<Exit> {
         let message = format!("{} exists already; add --force to replace it", args.out.display());
         return Err(Failure::input(message));
     }
-    let config = change(Config::default(), &args.set)?;
+    let mut config = change(Config::default(), &args.set)?;
     let data = match &args.data {
         Some(path) => {
             progress.begin("read");
-            let opened = read::open(path, &config.data)?;
+            if let Some(Proposal { mapping, horizon, .. }) = logs::proposal(path, &config)? {
+                progress.note(
+                    "the mapping of the columns is a proposal: look at [data] before you use it",
+                );
+                (config.data, config.task.horizon) = (mapping, horizon);
+            }
+            let opened = read::open(path, &config.mapping())?;
             progress.end();
             interrupt::check("read")?;
             Some((path.display().to_string(), opened.dataset))
@@ -58,6 +65,7 @@ fn filled(mut config: Config, data: Option<(&str, &Dataset)>) -> Result<String> 
     let mut about_bounds = "";
     let mut template = TaskSettings {
         horizon: Some(200),
+        unit: Some("EUR".into()),
         reward: Some("-(x^2) - 0.1*next_v^2".into()),
         termination: Some("abs(x) > 10".into()),
         state_bounds: Some(Bounds::Own(OwnBounds {
@@ -84,7 +92,7 @@ fn filled(mut config: Config, data: Option<(&str, &Dataset)>) -> Result<String> 
             about +=
                 "\nEpisodes terminate, and when they do is not learned: give `termination` below.";
         }
-        template.horizon = Some(summary.lengths.max as usize);
+        template.horizon = config.task.horizon.or(Some(summary.lengths.max as usize));
         active.insert("task.horizon".into());
         about_bounds =
             "The numbers are the data's own range, which is no limit of the system: replace them.";
@@ -118,14 +126,18 @@ fn example_mapping(mapped: &Mapping) -> Mapping {
     let one = |given: &Option<String>, name: &str| Some(given.clone().unwrap_or(name.into()));
     Mapping {
         state: list(&mapped.state, "observation"),
+        exogenous: list(&mapped.exogenous, "outdoor_temperature"),
         action: list(&mapped.action, "action"),
         reward: one(&mapped.reward, "reward"),
+        reward_otherwise: None,
         next_state: list(&mapped.next_state, "next_observation"),
         terminated: one(&mapped.terminated, "terminated"),
         truncated: one(&mapped.truncated, "truncated"),
-        episode: one(&mapped.episode, "episode"),
+        episode: list(&mapped.episode, "episode"),
         step: one(&mapped.step, "step"),
         source: one(&mapped.source, "source"),
+        cut: mapped.cut.or(Some(Cut::Day)),
+        missing: mapped.missing,
         discrete_actions: mapped.discrete_actions.or(Some(2)),
     }
 }

@@ -1,16 +1,26 @@
 //! `hambo inspect`: what is in logs, and what is wrong with them.
 
 use hambo::dataset::Summary;
-use hambo_io::atomic;
 use hambo_io::inspect::{self, Inspection};
+use hambo_io::profile::{self, ColumnProfile, Profile, Proposal};
+use hambo_io::read::Mapping;
+use hambo_io::{Error, atomic};
 use serde_json::json;
 
 use crate::args::Inspect;
 use crate::config::Loaded;
 use crate::failure::{Exit, Failure, Result};
 use crate::progress::Progress;
-use crate::screen::{BAD, NOTICE, count, number, styled, table, wrap};
+use crate::screen::{BAD, BOLD, NOTICE, count, number, styled, table, wrap};
 use crate::{config, screen};
+
+/// All that was found.
+struct Found {
+    profile: Option<Profile>,
+    /// Whether the mapping is a proposal.
+    is_proposed: bool,
+    inspection: Result<Inspection, Error>,
+}
 
 pub(crate) fn run(args: &Inspect, quiet: bool, progress: &Progress) -> Result<Exit> {
     let loaded = Loaded::of(&args.settings)?;
@@ -18,20 +28,160 @@ pub(crate) fn run(args: &Inspect, quiet: bool, progress: &Progress) -> Result<Ex
         return config::show(&loaded.config);
     }
     progress.begin("read");
-    let found = inspect::inspect(&args.data, &loaded.config.data)?;
+    let found = Found::of(args, &loaded)?;
     progress.end();
     if let Some(file) = &args.json {
-        let text = serde_json::to_string_pretty(&as_json(&found))
+        let text = serde_json::to_string_pretty(&found.as_json())
             .map_err(|error| Failure::Internal(format!("the result: {error}")))?;
         atomic::write(file, format!("{text}\n").as_bytes())?;
     }
     let name = args.data.display().to_string();
-    let text = if quiet { conclusion(&found) } else { describe(&name, &found) };
+    let text = if quiet { found.conclusion() } else { found.describe(&name) };
     screen::print(&text)?;
-    Ok(if found.problems.rows > 0 { Exit::Input } else { Exit::Done })
+    Ok(if found.is_usable() { Exit::Done } else { Exit::Input })
 }
 
-fn describe(name: &str, found: &Inspection) -> String {
+impl Found {
+    fn of(args: &Inspect, loaded: &Loaded) -> Result<Self> {
+        let profile = profile::profile(&args.data)?;
+        let mapping = loaded.config.mapping();
+        let inspection = inspect::inspect(&args.data, &mapping);
+        let proposal = profile.as_ref().map(|profile| &profile.proposal);
+        let has_none = loaded.config.data == Mapping::default();
+        // Without a table there is nothing to add to an error.
+        match (inspection, proposal) {
+            (Err(error), None) => Err(error.into()),
+            (Err(error), Some(proposal)) if has_none && error.lacks_columns() => {
+                let mapping = Mapping {
+                    reward_otherwise: mapping.reward_otherwise,
+                    ..proposal.mapping.clone()
+                };
+                let inspection = match proposal.is_complete() {
+                    true => inspect::inspect(&args.data, &mapping),
+                    false => Err(error),
+                };
+                Ok(Self { profile, is_proposed: true, inspection })
+            }
+            (inspection, _) => Ok(Self { profile, is_proposed: false, inspection }),
+        }
+    }
+
+    fn is_usable(&self) -> bool {
+        self.inspection.as_ref().is_ok_and(|found| found.problems.rows == 0 && found.rows > 0)
+    }
+
+    fn describe(&self, name: &str) -> String {
+        let mut text = String::new();
+        if let Some(profile) = &self.profile {
+            text += &about_table(name, profile);
+            if self.is_proposed {
+                text += &about_proposal(name, &profile.proposal);
+            }
+        }
+        if let Ok(found) = &self.inspection {
+            text += &about_episodes(name, found);
+        }
+        for remark in self.profile.iter().flat_map(|profile| &profile.remarks) {
+            text += &line(NOTICE, "look at this:", remark);
+        }
+        text + &self.conclusion()
+    }
+
+    fn conclusion(&self) -> String {
+        match &self.inspection {
+            Ok(found) => conclusion(found),
+            Err(error) => line(BAD, "problem:", &error.to_string()),
+        }
+    }
+
+    fn as_json(&self) -> serde_json::Value {
+        let mut value = match &self.inspection {
+            Ok(found) => as_json(found),
+            Err(error) => json!({ "schema": 1, "error": error.to_string() }),
+        };
+        if let Some(profile) = &self.profile {
+            value["columns"] = json!(profile.columns);
+            value["times"] = json!(profile.times);
+            value["remarks"] = json!(profile.remarks);
+            if self.is_proposed {
+                value["proposed"] = json!(profile.proposal.roles);
+            }
+        }
+        value
+    }
+}
+
+fn line(style: anstyle::Style, word: &str, message: &str) -> String {
+    format!("{}\n", wrap(&format!("{} {message}", styled(style, word)), 0, 2))
+}
+
+/// Every column of a table.
+fn about_table(name: &str, profile: &Profile) -> String {
+    let (rows, columns) = (count(profile.rows), profile.columns.len());
+    let mut text = format!("{name}: {}, {rows} rows, {columns} columns", profile.format);
+    if let Some(times) = &profile.times {
+        text += &format!("\none row every {}, from {} to {}", times.period, times.from, times.to);
+    }
+    if let Some(writing) = &profile.writing {
+        text += &format!("\n{writing}");
+    }
+    let mut table_rows = vec![
+        ["column", "holds", "unit", "missing", "smallest", "largest"].map(String::from).to_vec(),
+    ];
+    table_rows.extend(profile.columns.iter().map(row));
+    format!("{text}\n\n{}\n", table(&table_rows, 3))
+}
+
+fn row(column: &ColumnProfile) -> Vec<String> {
+    let shown = |value: Option<f64>| value.map(number).unwrap_or_default();
+    vec![
+        column.name.clone(),
+        column.kind.clone(),
+        column.unit.clone().unwrap_or_default(),
+        if column.missing > 0 { count(column.missing) } else { String::new() },
+        shown(column.range.map(|[low, _]| low)),
+        shown(column.range.map(|[_, high]| high)),
+    ]
+}
+
+/// What the columns are probably for, and how to say so.
+fn about_proposal(name: &str, proposal: &Proposal) -> String {
+    let mut text = format!(
+        "{}\n",
+        styled(BOLD, "nobody has said what the columns are for; this is a proposal:")
+    );
+    let mut rows = vec![["column", "use as", "because"].map(String::from).to_vec()];
+    let shown =
+        |role: &profile::Role| vec![role.column.clone(), role.role.into(), role.why.clone()];
+    rows.extend(proposal.roles.iter().map(shown));
+    text += &table(&rows, 3);
+    if let Some(cut) = proposal.mapping.cut {
+        let cut = format!("{cut:?}").to_lowercase();
+        text += &format!("one episode per {cut}\n");
+    }
+    if !proposal.unused.is_empty() {
+        text += &line(BOLD, "not used:", &proposal.unused.join(", "));
+    }
+    if proposal.is_complete() {
+        text +=
+            &format!("\nif that is right, go on with `hambo init {name}`; to change it, with\n");
+        text += &format!("{}\n\n", init_command(name, &proposal.mapping));
+    }
+    text
+}
+
+/// The whole mapping, to be changed and typed.
+fn init_command(name: &str, mapping: &Mapping) -> String {
+    let table = toml::Table::try_from(mapping).unwrap_or_default();
+    let is_said = |key: &str, value: &toml::Value| {
+        key != "missing" && value.as_array().is_none_or(|list| !list.is_empty())
+    };
+    let sets = table.iter().filter(|(key, value)| is_said(key, value));
+    let set = |(key, value): (&String, &toml::Value)| format!(" \\\n  --set 'data.{key}={value}'");
+    format!("  hambo init {name}{}", sets.map(set).collect::<String>())
+}
+
+fn about_episodes(name: &str, found: &Inspection) -> String {
     let (rows, episodes) = (count(found.rows), count(found.episodes));
     let mut text = format!("{name}: {}, {rows} transitions in {episodes} episodes\n", found.format);
     if let Some(summary) = &found.summary {
@@ -44,22 +194,19 @@ fn describe(name: &str, found: &Inspection) -> String {
         text += &table(&ranges(found, summary), 1);
     }
     text.push('\n');
-    let mut line = |style, word: &str, message: String| {
-        text += &format!("{}\n", wrap(&format!("{} {message}", styled(style, word)), 0, 2));
-    };
     for problem in &found.problems.first {
-        line(BAD, "problem:", problem.to_string());
+        text += &line(BAD, "problem:", &problem.to_string());
     }
     for mistake in &found.mistakes {
-        line(NOTICE, "likely mistake:", format!("{mistake}; {}", mistake.help()));
+        text += &line(NOTICE, "likely mistake:", &format!("{mistake}; {}", mistake.help()));
     }
     for warning in &found.warnings {
-        line(NOTICE, "note:", warning.to_string());
+        text += &line(NOTICE, "note:", &warning.to_string());
     }
     for note in &found.notes {
-        line(screen::BOLD, "note:", format!("{note}; {}", note.help()));
+        text += &line(BOLD, "note:", &format!("{note}; {}", note.help()));
     }
-    text + &conclusion(found)
+    text
 }
 
 /// Smallest, mean and largest of everything.
@@ -85,6 +232,7 @@ fn ranges(found: &Inspection, summary: &Summary) -> Vec<Vec<String>> {
 fn conclusion(found: &Inspection) -> String {
     let problems = &found.problems;
     match (problems.rows, found.mistakes.len()) {
+        (0, _) if found.rows == 0 => "there is nothing in it to learn from\n".into(),
         (0, 0) => "no problems found\n".into(),
         (0, likely) => format!("no problems found; likely mistakes: {likely}\n"),
         (rows, _) => {

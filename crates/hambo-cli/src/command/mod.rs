@@ -3,6 +3,7 @@
 mod backtest;
 mod demo;
 mod evaluate;
+mod explain;
 mod fit;
 mod init;
 mod inspect;
@@ -40,6 +41,7 @@ pub(crate) fn run(invocation: &Invocation) -> Result<Exit> {
         Command::Backtest(args) => backtest::run(args, quiet, progress),
         Command::Rank(args) => rank::run(args, &invocation.words, quiet, progress),
         Command::Report(args) => report::run(args, progress),
+        Command::Explain { code } => explain::run(code.as_deref()),
         Command::Config(Config::Schema) => print_schema(),
         Command::Completions { shell } => {
             let mut script = Vec::new();

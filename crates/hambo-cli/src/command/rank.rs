@@ -55,13 +55,13 @@ pub(crate) fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progres
     let saved = logs::load(&args.model)?;
     let identity = model::fingerprint(&args.model)?;
     let columns = &saved.model.data.names;
-    let widths = (columns.states.len(), columns.actions.len());
+    let inputs = &loaded.config.policy.inputs;
     let defined = task::define(&loaded, columns, &saved.origin)?;
-    let defined = with_baseline(defined, &args.bound, None, widths)?;
+    let defined = with_baseline(defined, &args.bound, None, inputs, columns)?;
     // All files are looked at before the first one is played.
     let mut candidates = Vec::new();
     for path in &args.policies {
-        let mut candidate = Candidate::load(path, widths)?;
+        let mut candidate = Candidate::load(path, inputs, columns)?;
         candidate.compare(&saved)?;
         candidates.push(candidate);
     }

@@ -62,7 +62,22 @@ pub(crate) fn options(record: &RunRecord, document: &ResultDocument) -> ReportOp
         command: Some(record.command.clone()),
         summary: record.summary.clone(),
         notes: document.notes.clone(),
+        unit: setting(document, "task", "unit"),
+        per: per(record, document),
+        reward: setting(document, "task", "reward"),
     }
+}
+
+/// A text among the settings of a run.
+fn setting(document: &ResultDocument, section: &str, key: &str) -> Option<String> {
+    document.config.as_ref()?[section][key].as_str().map(ToOwned::to_owned)
+}
+
+/// What an episode is, if the log was cut into episodes of the horizon.
+fn per(record: &RunRecord, document: &ResultDocument) -> Option<String> {
+    let longest = record.summary.as_ref()?.lengths.max;
+    let is_whole = longest as usize == document.evaluation.horizon;
+    setting(document, "data", "cut").filter(|_| is_whole)
 }
 
 fn file_name(path: &str) -> String {

@@ -38,8 +38,8 @@ use crate::error::{Error, Result};
 
 /// The version of the format that this crate writes and reads. Schema 1 had no sample of the logs,
 /// schema 2 no names of columns, and its origin stood apart; schema 3 kept no whole episodes, schema 4
-/// not which episodes of the data they are, schema 5 no marks of all that it was fitted on.
-pub const SCHEMA: u64 = 6;
+/// not which episodes of the data they are, schema 5 no marks of all that it was fitted on, schema 6 no gaps.
+pub const SCHEMA: u64 = 7;
 
 pub(crate) const DOCUMENT: &str = "model.json";
 const NETWORKS: &str = "networks.safetensors";
@@ -74,6 +74,7 @@ struct ModelFile {
     persistence: Persistence,
     logged_actions: Vec<LoggedActions>,
     episode_sources: Option<Sources>,
+    exogenous: Vec<usize>,
     data_range: StateBounds,
     reward_range: [f32; 2],
     range_widening: f32,
@@ -102,6 +103,7 @@ impl SavedModel {
             persistence: model.persistence.clone(),
             logged_actions: model.logged.actions.clone(),
             episode_sources: model.episodes.sources.clone(),
+            exogenous: model.exogenous.clone(),
             data_range: model.data_range.clone(),
             reward_range: model.reward_range,
             range_widening: model.range_widening,
@@ -197,6 +199,7 @@ impl SavedModel {
             reward_range: document.reward_range,
             range_widening: document.range_widening,
             data: document.data,
+            exogenous: document.exogenous,
             report: document.report,
         };
         check_widths(&model, &origin).map_err(|(file, message)| content(file, message))?;
@@ -223,6 +226,9 @@ fn check_widths(model: &Model, origin: &Origin) -> Result<(), (&'static str, Str
              and states of {states} values"
         );
         return Err((DOCUMENT, message));
+    }
+    if model.exogenous.iter().any(|&column| column >= states) {
+        return Err((DOCUMENT, "the exogenous columns do not fit the model".into()));
     }
     let names = &model.data.names;
     if names.states.len() != states || names.actions.len() != actions {

@@ -167,7 +167,8 @@ pub enum OnnxProblem {
     /// An input is declared in another shape than the data has.
     #[error(
         "the input `{name}` is declared as {found}; expected [batch, {expected}]: \
-         the data has {expected} {quantity} columns"
+         {expected} {quantity} columns go in. If a policy takes only some columns of the state, name \
+         them (`policy.inputs`, `--inputs`)"
     )]
     InputShape {
         /// Its name.
@@ -178,6 +179,15 @@ pub enum OnnxProblem {
         expected: usize,
         /// What the columns hold.
         quantity: &'static str,
+    },
+
+    /// A policy is said to take a column that is none.
+    #[error("it is said to take `{name}`, which is no column of the state; those are `{columns}`")]
+    NoColumn {
+        /// What was named.
+        name: String,
+        /// The columns of the state.
+        columns: String,
     },
 
     /// The graph has other outputs than it should.

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use hambo::dataset::ColumnNames;
 use hambo::task::Policy;
 use hambo::{BoxError, RowStreams};
-use ndarray::{Array2, ArrayView2, Zip};
+use ndarray::{Array2, ArrayView2, Axis, Zip};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
@@ -18,6 +19,8 @@ use super::probe::Probe;
 pub struct OnnxPolicy {
     network: Network,
     kind: Kind,
+    /// The columns of the state that it takes, in its order; all of them if there are none.
+    inputs: Vec<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +61,33 @@ impl OnnxPolicy {
                 return Err(at(OnnxProblem::NegativeStd { column, value }));
             }
         }
-        Ok(Self { network, kind })
+        Ok(Self { network, kind, inputs: Vec::new() })
+    }
+
+    /// Reads a policy that takes only some columns of the state, by their names and in this order; all of them if
+    /// none are named.
+    pub fn load_for(
+        path: impl AsRef<Path>,
+        inputs: &[String],
+        columns: &ColumnNames,
+    ) -> Result<Self, OnnxError> {
+        let (path, states) = (path.as_ref(), &columns.states);
+        let index = |name: &String| {
+            let unknown =
+                || OnnxProblem::NoColumn { name: name.clone(), columns: states.join("`, `") };
+            states.iter().position(|column| column == name).ok_or_else(|| unknown().at(path))
+        };
+        let inputs = inputs.iter().map(index).collect::<Result<Vec<_>, _>>()?;
+        let width = if inputs.is_empty() { states.len() } else { inputs.len() };
+        Ok(Self { inputs, ..Self::load(path, width, columns.actions.len())? })
+    }
+
+    /// What the file is asked, given whole states.
+    fn asked(&self, states: ArrayView2<'_, f32>) -> Result<Vec<Array2<f32>>, OnnxError> {
+        match self.inputs.is_empty() {
+            true => self.network.run(&[states]),
+            false => self.network.run(&[states.select(Axis(1), &self.inputs).view()]),
+        }
     }
 
     /// Whether actions are drawn at random.
@@ -68,7 +97,7 @@ impl OnnxPolicy {
 
     /// Actions `[batch, d_a]`, of a Gaussian policy the means.
     pub fn mean_actions(&self, states: ArrayView2<'_, f32>) -> Result<Array2<f32>, OnnxError> {
-        Ok(self.network.run(&[states])?.swap_remove(0))
+        Ok(self.asked(states)?.swap_remove(0))
     }
 }
 
@@ -78,7 +107,7 @@ impl Policy for OnnxPolicy {
         states: ArrayView2<'_, f32>,
         draws: &mut RowStreams,
     ) -> Result<Array2<f32>, BoxError> {
-        let mut outputs = self.network.run(&[states])?;
+        let mut outputs = self.asked(states)?;
         let Kind::Gaussian { logarithm } = self.kind else {
             return Ok(outputs.swap_remove(0));
         };

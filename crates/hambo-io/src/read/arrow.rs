@@ -2,15 +2,16 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    Date32Type, Date64Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef};
-use arrow_schema::{DataType, Field, SchemaRef};
+use arrow_array::{Array, ArrayRef, make_array};
+use arrow_schema::{DataType, Field, SchemaRef, TimeUnit};
 
 use super::hdf5::unsupported;
 use super::table::{ColumnInfo, Kind, Place, Values};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// What a column of this type is. A list's width is known from its first row only.
 pub(crate) fn kind(data_type: &DataType) -> Kind {
@@ -21,6 +22,8 @@ pub(crate) fn kind(data_type: &DataType) -> Kind {
         T::UInt8 | T::UInt16 | T::UInt32 | T::UInt64 => Kind::Integer,
         T::Boolean => Kind::Flag,
         T::Utf8 | T::LargeUtf8 | T::Utf8View => Kind::Text,
+        T::Timestamp(..) | T::Date32 | T::Date64 => Kind::Time,
+        T::Dictionary(_, values) => kind(values),
         T::FixedSizeList(item, _) | T::List(item) | T::LargeList(item) => kind(item.data_type()),
         _ => Kind::Other,
     }
@@ -68,6 +71,10 @@ fn list_width(array: &ArrayRef, row: usize) -> usize {
 /// An array's values. Missing ones are refused, as are lists of unequal length.
 pub(crate) fn values(array: &ArrayRef, place: Place<'_>) -> Result<Values> {
     use DataType as T;
+    let is_number = matches!(kind(array.data_type()), Kind::Float | Kind::Integer);
+    if array.null_count() > 0 && is_number && !is_list(array.data_type()) {
+        return with_missing(array, place);
+    }
     if let Some(index) = (array.null_count() > 0).then(|| first_null(array)).flatten() {
         let items = if is_list(array.data_type()) { place.column.width } else { 1 };
         return Err(place.bad(index * items, "missing", "fill or drop the rows before loading"));
@@ -107,6 +114,21 @@ pub(crate) fn values(array: &ArrayRef, place: Place<'_>) -> Result<Values> {
         T::Utf8View => {
             Values::Text(array.as_string_view().iter().flatten().map(Into::into).collect())
         }
+        T::Timestamp(unit, _) => Values::Time(moments(array, *unit)),
+        T::Date32 => {
+            let days = array.as_primitive::<Date32Type>().values().iter();
+            Values::Time(days.map(|&day| i64::from(day) * 86_400_000).collect())
+        }
+        T::Date64 => Values::Time(array.as_primitive::<Date64Type>().values().to_vec()),
+        T::Dictionary(..) => {
+            let words = array.as_any_dictionary();
+            let Values::Text(known) = values(words.values(), place)? else {
+                return Err(unsupported(place.path, &format!("column `{}`", place.column.name)));
+            };
+            Values::Text(
+                words.normalized_keys().into_iter().map(|key| known[key].clone()).collect(),
+            )
+        }
         T::FixedSizeList(..) => {
             let list = array.as_fixed_size_list();
             let (width, length) = (list.value_length() as usize, list.len());
@@ -129,6 +151,39 @@ pub(crate) fn values(array: &ArrayRef, place: Place<'_>) -> Result<Values> {
         }
         _ => return Err(unsupported(place.path, &format!("column `{}`", place.column.name))),
     })
+}
+
+/// Numbers of which some are missing, as NaN.
+fn with_missing(array: &ArrayRef, place: Place<'_>) -> Result<Values> {
+    let complete = array.to_data().into_builder().nulls(None).build();
+    let complete = complete.map_err(|error| Error::damaged(place.path, "its content", error))?;
+    let known: Vec<f64> = match values(&make_array(complete), place)? {
+        Values::Integer(values) => values.into_iter().map(|value| value as f64).collect(),
+        Values::F32(values) => values.into_iter().map(f64::from).collect(),
+        Values::F64(values) => values,
+        other => return Ok(other),
+    };
+    let value = |(row, value)| if array.is_null(row) { f64::NAN } else { value };
+    Ok(Values::F64(known.into_iter().enumerate().map(value).collect()))
+}
+
+/// In milliseconds.
+fn moments(array: &ArrayRef, unit: TimeUnit) -> Vec<i64> {
+    match unit {
+        TimeUnit::Second => {
+            let seconds = array.as_primitive::<TimestampSecondType>().values().iter();
+            seconds.map(|second| second.saturating_mul(1_000)).collect()
+        }
+        TimeUnit::Millisecond => array.as_primitive::<TimestampMillisecondType>().values().to_vec(),
+        TimeUnit::Microsecond => {
+            let all = array.as_primitive::<TimestampMicrosecondType>().values().iter();
+            all.map(|micro| micro.div_euclid(1_000)).collect()
+        }
+        TimeUnit::Nanosecond => {
+            let all = array.as_primitive::<TimestampNanosecondType>().values().iter();
+            all.map(|nano| nano.div_euclid(1_000_000)).collect()
+        }
+    }
 }
 
 /// All items of a list's rows, one after the other.

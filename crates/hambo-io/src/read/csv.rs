@@ -7,15 +7,25 @@ use std::path::{Path, PathBuf};
 use csv::{ByteRecord, Position, Reader, ReaderBuilder};
 
 use super::table::{ColumnInfo, Kind, Place, Table, Values};
+use super::time;
 use crate::error::{Error, Result};
 
 /// Rows that are read at a time.
 const WINDOW: u64 = 1 << 16;
 
+/// The first row after the header, as editors and spreadsheets count them.
+const FIRST_LINE: u64 = 2;
+
+/// What stands for a value that is missing.
+const MISSING: [&str; 11] =
+    ["", "na", "n/a", "nan", "null", "none", "#n/a", "?", "-", "--", "missing"];
+
 /// A text file. One pass over it finds the columns' kinds and where each piece starts.
 pub(crate) struct CsvTable {
     path: PathBuf,
     separator: u8,
+    /// Numbers are written as 20,5.
+    decimal_comma: bool,
     columns: Vec<ColumnInfo>,
     pieces: Vec<Position>,
 }
@@ -23,8 +33,13 @@ pub(crate) struct CsvTable {
 impl CsvTable {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let separator = separator(path)?;
-        let mut table =
-            Self { path: path.to_owned(), separator, columns: Vec::new(), pieces: Vec::new() };
+        let mut table = Self {
+            path: path.to_owned(),
+            separator,
+            decimal_comma: false,
+            columns: Vec::new(),
+            pieces: Vec::new(),
+        };
         let mut reader = table.reader()?;
         let header = reader.headers().map_err(|error| table.damaged("header", error))?.clone();
         let names: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
@@ -45,6 +60,13 @@ impl CsvTable {
             }
             guesses.iter_mut().zip(&record).for_each(|(guess, cell)| guess.look_at(cell));
             row += 1;
+        }
+        let sum = |count: fn(&Guess) -> u64| guesses.iter().map(count).sum::<u64>();
+        let (commas, points) =
+            (sum(|guess| guess.commas), sum(|guess| guess.numbers - guess.integers));
+        table.decimal_comma = commas > points;
+        if table.decimal_comma {
+            guesses.iter_mut().for_each(|guess| guess.numbers = guess.integers + guess.commas);
         }
         let column =
             |(name, guess): (String, Guess)| ColumnInfo { name, width: 1, kind: guess.kind() };
@@ -85,39 +107,74 @@ fn separator(path: &Path) -> Result<u8> {
 struct Guess {
     cells: u64,
     integers: u64,
+    /// Written with a decimal point, or whole.
     numbers: u64,
+    /// Written with a decimal comma.
+    commas: u64,
     flags: u64,
+    times: u64,
+    missing: u64,
 }
 
 impl Guess {
     fn look_at(&mut self, cell: &[u8]) {
-        if cell.is_empty() {
+        if is_missing(cell) {
+            self.missing += 1;
             return;
         }
         self.cells += 1;
-        if number::<i64>(cell).is_some() {
+        if whole_number(cell).is_some() {
             self.integers += 1;
             self.numbers += 1;
-        } else if number::<f64>(cell).is_some() {
+        } else if number(cell, false).is_some() {
             self.numbers += 1;
+        } else if number(cell, true).is_some() {
+            self.commas += 1;
         } else if flag(cell).is_some() {
             self.flags += 1;
+        } else if moment(cell).is_some() {
+            self.times += 1;
         }
     }
 
     fn kind(&self) -> Kind {
         let most = |count: u64| 2 * count >= self.cells;
         match self {
-            _ if most(self.numbers) && self.numbers == self.integers => Kind::Integer,
+            // A column without any value may as well hold numbers.
+            _ if self.cells == 0 => Kind::Float,
+            // Only floats can be missing.
+            _ if most(self.numbers) && self.numbers == self.integers && self.missing == 0 => {
+                Kind::Integer
+            }
             _ if most(self.numbers) => Kind::Float,
             _ if most(self.flags) => Kind::Flag,
+            _ if most(self.times) => Kind::Time,
             _ => Kind::Text,
         }
     }
 }
 
-fn number<T: std::str::FromStr>(cell: &[u8]) -> Option<T> {
-    std::str::from_utf8(cell).ok()?.trim().parse().ok()
+fn text(cell: &[u8]) -> Option<&str> {
+    std::str::from_utf8(cell).ok().map(str::trim)
+}
+
+fn is_missing(cell: &[u8]) -> bool {
+    text(cell).is_some_and(|text| MISSING.iter().any(|word| word.eq_ignore_ascii_case(text)))
+}
+
+fn whole_number(cell: &[u8]) -> Option<i64> {
+    text(cell)?.parse().ok()
+}
+
+fn number(cell: &[u8], decimal_comma: bool) -> Option<f64> {
+    match decimal_comma {
+        false => text(cell)?.parse().ok(),
+        true => text(cell)?.replacen(',', ".", 1).parse().ok(),
+    }
+}
+
+fn moment(cell: &[u8]) -> Option<i64> {
+    time::parse(text(cell)?)
 }
 
 fn flag(cell: &[u8]) -> Option<bool> {
@@ -142,7 +199,18 @@ impl Table for CsvTable {
     }
 
     fn first_row(&self, piece: usize) -> u64 {
-        piece as u64 * WINDOW
+        FIRST_LINE + piece as u64 * WINDOW
+    }
+
+    fn writing(&self) -> Option<String> {
+        let separator = match self.separator {
+            b';' => Some("values are separated by semicolons"),
+            b'\t' => Some("values are separated by tabs"),
+            _ => None,
+        };
+        let comma = self.decimal_comma.then_some("numbers have decimal commas");
+        let parts: Vec<&str> = separator.into_iter().chain(comma).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
     }
 
     fn read(&self, piece: usize, columns: &[usize]) -> Result<Vec<Values>> {
@@ -157,7 +225,8 @@ impl Table for CsvTable {
             for (values, &column) in cells.iter_mut().zip(columns) {
                 let column_info = &self.columns[column];
                 let place = Place { path: &self.path, first_row, column: column_info };
-                push(values, record.get(column).unwrap_or_default(), index, place)?;
+                let cell = record.get(column).unwrap_or_default();
+                push(values, cell, self.decimal_comma, index, place)?;
             }
         }
         Ok(cells)
@@ -169,23 +238,37 @@ fn empty(kind: Kind) -> Values {
         Kind::Float => Values::F64(Vec::new()),
         Kind::Integer => Values::Integer(Vec::new()),
         Kind::Flag => Values::Flag(Vec::new()),
+        Kind::Time => Values::Time(Vec::new()),
         Kind::Text | Kind::Other => Values::Text(Vec::new()),
     }
 }
 
-fn push(values: &mut Values, cell: &[u8], row: usize, place: Place<'_>) -> Result<()> {
+fn push(
+    values: &mut Values,
+    cell: &[u8],
+    decimal_comma: bool,
+    row: usize,
+    place: Place<'_>,
+) -> Result<()> {
     let bad = || {
-        let shown = match cell.is_empty() {
-            true => "missing".into(),
-            false => format!("`{}`", String::from_utf8_lossy(cell)),
+        let (shown, advice) = match is_missing(cell) {
+            true => ("missing".into(), "this column must be complete: fill it, or drop the rows"),
+            false => (
+                format!("`{}`", String::from_utf8_lossy(cell)),
+                "leave the cell empty if it is missing",
+            ),
         };
-        place.bad(row, shown, "fill or drop the rows before loading")
+        place.bad(row, shown, advice)
     };
     match values {
-        Values::F64(values) => values.push(number(cell).ok_or_else(bad)?),
-        Values::Integer(values) => values.push(number(cell).ok_or_else(bad)?),
+        Values::F64(values) => values.push(match is_missing(cell) {
+            true => f64::NAN,
+            false => number(cell, decimal_comma).ok_or_else(bad)?,
+        }),
+        Values::Integer(values) => values.push(whole_number(cell).ok_or_else(bad)?),
         Values::Flag(values) => values.push(flag(cell).ok_or_else(bad)?),
-        Values::Text(values) => values.push(String::from_utf8_lossy(cell).into_owned()),
+        Values::Time(values) => values.push(moment(cell).ok_or_else(bad)?),
+        Values::Text(values) => values.push(String::from_utf8_lossy(cell).trim().to_owned()),
         Values::F32(_) => unreachable!("text is read as float64"),
     }
     Ok(())

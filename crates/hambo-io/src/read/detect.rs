@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use super::csv::CsvTable;
 use super::hdf5::{FlatFile, Hdf5};
 use super::ipc::IpcTable;
-use super::mapping::Mapping;
+use super::mapping::{Mapping, Plan};
 use super::minari::{self, Minari};
 use super::npz::NpzTable;
 use super::parquet::ParquetTable;
 use super::rows::{MappedTable, Source};
 use super::table::Table;
+use super::words::Words;
 use crate::error::{Error, Result};
 
 /// What data was read from.
@@ -64,22 +65,13 @@ impl fmt::Display for Format {
 /// Everything that `path` stands for.
 pub(crate) fn sources(path: &Path, mapping: &Mapping) -> Result<(Format, Vec<Box<dyn Source>>)> {
     if path.is_file() {
-        let (format, source) = file(path, mapping)?;
-        return Ok((format, vec![source]));
+        return many(&[path.to_owned()], mapping);
     }
     if path.is_dir() {
         return directory(path, mapping);
     }
-    let pattern = path.to_string_lossy();
-    if pattern.contains(['*', '?', '[']) {
-        let mut files: Vec<PathBuf> = match glob::glob(&pattern) {
-            Ok(found) => found.filter_map(|entry| entry.ok()).filter(|p| p.is_file()).collect(),
-            Err(error) => return Err(Error::damaged(path, "pattern", error)),
-        };
-        files.sort();
-        if !files.is_empty() {
-            return many(&files, mapping);
-        }
+    if let Some(files) = matching(path)? {
+        return many(&files, mapping);
     }
     let minari_root = minari::root();
     let dataset = minari_root.join(path);
@@ -105,6 +97,25 @@ fn directory(path: &Path, mapping: &Mapping) -> Result<(Format, Vec<Box<dyn Sour
         let found = "a saved model; give the data that it was fitted on";
         return Err(Error::UnknownFormat { path: path.to_owned(), found });
     }
+    many(&listed(path)?, mapping)
+}
+
+/// The files that a pattern stands for; `None` if it is no pattern, or stands for nothing.
+fn matching(path: &Path) -> Result<Option<Vec<PathBuf>>> {
+    let pattern = path.to_string_lossy();
+    if !pattern.contains(['*', '?', '[']) {
+        return Ok(None);
+    }
+    let mut files: Vec<PathBuf> = match glob::glob(&pattern) {
+        Ok(found) => found.filter_map(|entry| entry.ok()).filter(|p| p.is_file()).collect(),
+        Err(error) => return Err(Error::damaged(path, "pattern", error)),
+    };
+    files.sort();
+    Ok((!files.is_empty()).then_some(files))
+}
+
+/// The files of a folder.
+fn listed(path: &Path) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(path).map_err(Error::io(path, "list the folder"))?;
     let mut files = Vec::new();
     for entry in entries {
@@ -120,35 +131,115 @@ fn directory(path: &Path, mapping: &Mapping) -> Result<(Format, Vec<Box<dyn Sour
         let found = "a folder without files";
         return Err(Error::UnknownFormat { path: path.to_owned(), found });
     }
-    many(&files, mapping)
+    Ok(files)
 }
 
-/// Files in the order of their names, all of one format.
+/// The tables of a log, all of one format.
+pub(crate) type Tables = (Format, Vec<Box<dyn Table>>);
+
+/// All tables that `path` stands for, whatever their columns are; `None` if it is something else, such as a Minari
+/// dataset.
+pub(crate) fn tables(path: &Path) -> Result<Option<Tables>> {
+    let files = match path.is_file() {
+        true => vec![path.to_owned()],
+        false if path.is_dir() => {
+            let is_minari = |data: PathBuf| {
+                data.join("main_data.hdf5").is_file()
+                    || data.join("0").join("part-0.arrow").is_file()
+            };
+            let is_other = is_minari(path.join("data")) || is_minari(path.to_owned());
+            match is_other || path.join(crate::model::DOCUMENT).is_file() {
+                true => return Ok(None),
+                false => listed(path)?,
+            }
+        }
+        false => match matching(path)? {
+            Some(files) => files,
+            None => return Ok(None),
+        },
+    };
+    let mut tables = Vec::new();
+    let mut format = Format::Csv;
+    for file in &files {
+        let (found, opened) = table(file)?;
+        let Some(opened) = opened else { return Ok(None) };
+        format = found;
+        tables.push(opened);
+    }
+    Ok(Some((format, tables)))
+}
+
+/// Files in the order of their names, all of one format. Those without rows do not count beside others.
 fn many(files: &[PathBuf], mapping: &Mapping) -> Result<(Format, Vec<Box<dyn Source>>)> {
-    let (format, first) = file(&files[0], mapping)?;
-    let mut sources = vec![first];
-    for path in &files[1..] {
-        let (other, source) = file(path, mapping)?;
+    let mut opened = Vec::new();
+    let mut first = None;
+    for path in files {
+        let (format, found) = table(path)?;
+        let (before, other) = *first.get_or_insert((path, format));
         if other != format {
-            let message = format!("it is {other}, but {} is {format}", files[0].display());
-            let advice = "give files of one format";
+            let message = format!("it is {format}, but {} is {other}", before.display());
+            let advice = "give files of one format, or a pattern such as `folder/*.csv`";
             let (path, place) = (path.clone(), "file".into());
             return Err(Error::Unreadable { path, place, message, advice });
         }
-        sources.push(source);
+        match found {
+            Some(table) if table.pieces() == 0 => {}
+            Some(table) => {
+                let plan = mapping.resolve(path, table.columns())?;
+                opened.push(Opened::Table(table, Box::new(plan)));
+            }
+            None => {
+                let source = Minari::in_hdf5(Hdf5::open(path)?, mapping)?;
+                opened.push(Opened::Episodes(Box::new(source)));
+            }
+        }
     }
-    Ok((format, sources))
+    let (path, format) =
+        first.ok_or(Error::UnknownFormat { path: PathBuf::new(), found: "no files" })?;
+    if opened.is_empty() {
+        let source = hambo::dataset::DatasetError::Empty;
+        return Err(Error::Data { path: path.clone(), source });
+    }
+    let tables: Vec<(&dyn Table, &[usize])> = opened.iter().filter_map(Opened::table).collect();
+    let words = Words::find(&tables)?;
+    let sources = opened.into_iter().map(|file| file.into_source(&words));
+    Ok((format, sources.collect::<Result<_>>()?))
 }
 
-fn file(path: &Path, mapping: &Mapping) -> Result<(Format, Box<dyn Source>)> {
+/// A file whose columns are known.
+enum Opened {
+    Table(Box<dyn Table>, Box<Plan>),
+    Episodes(Box<dyn Source>),
+}
+
+impl Opened {
+    /// The table, and its columns of the state.
+    fn table(&self) -> Option<(&dyn Table, &[usize])> {
+        match self {
+            Self::Table(table, plan) => Some((&**table, &plan.state)),
+            Self::Episodes(_) => None,
+        }
+    }
+
+    fn into_source(self, words: &Words) -> Result<Box<dyn Source>> {
+        match self {
+            Self::Table(table, plan) => {
+                Ok(Box::new(MappedTable::new(table, *plan, words.clone())?))
+            }
+            Self::Episodes(source) => Ok(source),
+        }
+    }
+}
+
+/// A file as a table, whatever its columns are; `None` if it is a Minari dataset.
+pub(crate) fn table(path: &Path) -> Result<(Format, Option<Box<dyn Table>>)> {
     let format = recognise(path)?;
     let table: Box<dyn Table> = match format {
         Format::Hdf5 => {
             let file = Hdf5::open(path)?;
             let groups = file.file.root().groups().map_err(file.error("file"))?;
             if groups.iter().any(|name| minari::episode_number(name).is_some()) {
-                let source = Minari::in_hdf5(file, mapping)?;
-                return Ok((Format::MinariHdf5, Box::new(source)));
+                return Ok((Format::MinariHdf5, None));
             }
             Box::new(FlatFile::new(file)?)
         }
@@ -158,8 +249,7 @@ fn file(path: &Path, mapping: &Mapping) -> Result<(Format, Box<dyn Source>)> {
         Format::Npz => Box::new(NpzTable::open(path)?),
         _ => Box::new(CsvTable::open(path)?),
     };
-    let plan = mapping.resolve(path, table.columns())?;
-    Ok((format, Box::new(MappedTable::new(table, plan))))
+    Ok((format, Some(table)))
 }
 
 fn recognise(path: &Path) -> Result<Format> {

@@ -109,7 +109,7 @@ impl Array {
                 Values::Flag(bytes.into_iter().map(|byte| byte != 0).collect())
             }
             Kind::Text => Values::Text(dataset.read_string_rows(first, count).map_err(error())?),
-            Kind::Other => return Err(unsupported(&file.path, &self.place)),
+            Kind::Time | Kind::Other => return Err(unsupported(&file.path, &self.place)),
         })
     }
 }

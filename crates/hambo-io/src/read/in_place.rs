@@ -7,8 +7,8 @@ use hambo::Dataset;
 use hambo::dataset::{Buffer, ColumnNames, FlatColumns, Transition};
 
 use super::episodes::{Assembler, Sink};
-use super::note::Note;
-use super::rows::Rows;
+use super::note::{About, Note};
+use super::rows::{Rows, Rules};
 use super::table::Key;
 use crate::error::{Error, Result};
 
@@ -32,6 +32,8 @@ pub struct Columns {
     pub next_states: Buffer,
     /// What the columns are called, if they have names.
     pub names: Option<ColumnNames>,
+    /// Rows before which the log has a gap; usually none.
+    pub gaps: Vec<usize>,
 }
 
 /// What says where episodes end, row by row; at least one of them.
@@ -62,6 +64,8 @@ impl Sink for Ends {
         Ok(())
     }
 
+    fn gap(&mut self) {}
+
     fn end(&mut self, terminated: bool, truncated: bool, _source: Option<Key>) -> Result<()> {
         if let Some(last) = self.rows.checked_sub(1) {
             (self.terminated[last], self.truncated[last]) = (terminated, truncated);
@@ -90,8 +94,10 @@ pub(super) fn dataset(path: &Path, columns: Columns, marks: Marks) -> Result<(Da
             return Err(Error::ColumnRows { path, column, expected, found });
         }
     }
-    let knows_terminations = terminated.is_some();
-    let (mut ends, mut assembler) = (Ends::default(), Assembler::new(0, 0));
+    let about = About { knows_terminations: terminated.is_some(), integer_actions: false };
+    let no_names = ColumnNames { states: Vec::new(), actions: Vec::new() };
+    let (mut ends, mut assembler) =
+        (Ends::default(), Assembler::new(no_names.clone(), Rules::default()));
     for first in (0..count).step_by(PIECE) {
         let piece = first..count.min(first + PIECE);
         let flags = |flags: &Option<Vec<bool>>| flags.as_ref().map(|f| f[piece.clone()].to_vec());
@@ -101,6 +107,7 @@ pub(super) fn dataset(path: &Path, columns: Columns, marks: Marks) -> Result<(Da
             states: Vec::new(),
             actions: Vec::new(),
             rewards: vec![0.0; piece.len()],
+            others: Vec::new(),
             next_states: Some(Vec::new()),
             terminated: flags(&terminated),
             truncated: flags(&truncated),
@@ -124,8 +131,9 @@ pub(super) fn dataset(path: &Path, columns: Columns, marks: Marks) -> Result<(Da
         terminated: ends.terminated,
         truncated: ends.truncated,
         episode_ends: ends.episode_ends,
+        gaps: columns.gaps,
     };
     let dataset = Dataset::from_columns(flat, names)
         .map_err(|source| Error::Data { path: path.to_owned(), source })?;
-    Ok((dataset, Note::of(assembler.tally, knows_terminations, false)))
+    Ok((dataset, Note::of(assembler.tally, &no_names, about)))
 }

@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use hambo::Dataset;
-use hambo::dataset::{ColumnNames, FlatColumns, Transition};
+use hambo::dataset::ColumnNames;
 use rayon::prelude::*;
 
 use super::detect::{self, Format};
 use super::episodes::{Assembler, Sink};
-use super::mapping::Mapping;
-use super::note::Note;
-use super::rows::Source;
-use super::table::Key;
+use super::mapping::{Mapping, Missing};
+use super::memory::Memory;
+use super::note::{About, Note};
+use super::rows::{Rows, Source};
+use super::spikes;
 use crate::error::{Error, Result};
 use crate::guard::caught;
 
@@ -23,6 +24,8 @@ pub(crate) struct Log {
     pub state_dim: usize,
     pub action_dim: usize,
     pub names: ColumnNames,
+    /// Columns of the state that no action influences.
+    pub exogenous: Vec<usize>,
     knows_terminations: bool,
     sources: Vec<Box<dyn Source>>,
 }
@@ -56,15 +59,78 @@ impl Log {
         let (states, actions) = first.names();
         let names = ColumnNames { states, actions };
         let knows_terminations = sources.iter().all(|source| source.knows_terminations());
-        let path = path.to_owned();
-        Ok(Self { path, format, state_dim, action_dim, names, knows_terminations, sources })
+        let (path, exogenous) = (path.to_owned(), first.exogenous());
+        Ok(Self {
+            path,
+            format,
+            state_dim,
+            action_dim,
+            names,
+            exogenous,
+            knows_terminations,
+            sources,
+        })
     }
 
     /// All of it in memory.
     pub(super) fn into_memory(self) -> Result<(Dataset, Vec<Note>)> {
-        let mut memory = Memory::default();
-        let notes = self.read(&mut memory)?;
-        Ok((memory.into_dataset(&self)?, notes))
+        let (mut memory, mut notes) = self.read_in_any_order(Memory::default)?;
+        if self.sources[0].rules().missing == Missing::Split {
+            let found = spikes::remove(&mut memory, &self.names.states);
+            notes.extend(found.into_iter().map(Note::Spikes));
+        }
+        Ok((memory.into_dataset(&self.path, &self.names, &self.exogenous)?, notes))
+    }
+
+    /// As [`read`](Self::read), into a new sink. If the rows turn out to be in another order than that of episodes
+    /// and steps, they are sorted, in memory.
+    pub(crate) fn read_in_any_order<S: Sink>(
+        &self,
+        sink: impl Fn() -> S,
+    ) -> Result<(S, Vec<Note>)> {
+        let mut first = sink();
+        match self.read(&mut first) {
+            Ok(notes) => Ok((first, notes)),
+            Err(
+                error @ (Error::EpisodeReturns { .. }
+                | Error::StepGap { .. }
+                | Error::SourceChanges { .. }),
+            ) => {
+                let mut second = sink();
+                match self.read_sorted(&mut second) {
+                    Ok(Some(mut notes)) => {
+                        notes.insert(0, Note::Sorted);
+                        Ok((second, notes))
+                    }
+                    // Rows that come twice look like ones in another order at first.
+                    Err(twice @ Error::StepGap { .. }) if self.sources[0].rules().times => {
+                        Err(twice)
+                    }
+                    // The order was not the matter.
+                    _ => Err(error),
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// `None` if no step numbers say in which order rows belong.
+    fn read_sorted(&self, sink: &mut dyn Sink) -> Result<Option<Vec<Note>>> {
+        let mut all = Rows::default();
+        for source in &self.sources {
+            for piece in 0..source.pieces() {
+                all.append(guarded(source.path(), || source.read(piece))?);
+            }
+        }
+        if all.step.is_none() {
+            return Ok(None);
+        }
+        let rules = self.sources[0].rules();
+        let others = rules.reward.as_ref().map_or(0, |formula| formula.others);
+        let mut assembler = Assembler::new(self.names.clone(), rules);
+        let sorted = all.sorted(self.state_dim, self.action_dim, others);
+        assembler.add(&self.path, 0, &sorted, sink)?;
+        self.finish(assembler, sink).map(Some)
     }
 
     /// Hands all transitions to `sink`, in order. Pieces are read ahead by all threads.
@@ -74,7 +140,7 @@ impl Log {
             .iter()
             .flat_map(|source| (0..source.pieces()).map(|piece| (&**source, piece)))
             .collect();
-        let mut assembler = Assembler::new(self.state_dim, self.action_dim);
+        let mut assembler = Assembler::new(self.names.clone(), self.sources[0].rules());
         // As many pieces at a time as there are threads: memory holds no more of a file than that.
         for group in pieces.chunks(rayon::current_num_threads().max(1)) {
             let read: Vec<_> = group
@@ -85,9 +151,14 @@ impl Log {
                 assembler.add(source.path(), source.first_row(*piece), &rows?, sink)?;
             }
         }
+        self.finish(assembler, sink)
+    }
+
+    fn finish(&self, mut assembler: Assembler, sink: &mut dyn Sink) -> Result<Vec<Note>> {
         assembler.finish(sink)?;
         let integer_actions = self.sources.iter().any(|source| source.has_integer_actions());
-        Ok(Note::of(assembler.tally, self.knows_terminations, integer_actions))
+        let about = About { knows_terminations: self.knows_terminations, integer_actions };
+        Ok(Note::of(assembler.tally, &self.names, about))
     }
 }
 
@@ -96,60 +167,4 @@ fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
     caught(read).unwrap_or_else(|reason| {
         Err(Error::damaged(path, "its content", format!("the reader stopped: {reason}")))
     })
-}
-
-/// Collects transitions in memory.
-#[derive(Default)]
-struct Memory {
-    states: Vec<f32>,
-    actions: Vec<f32>,
-    rewards: Vec<f32>,
-    next_states: Vec<f32>,
-    terminated: Vec<bool>,
-    truncated: Vec<bool>,
-    episode_ends: Vec<usize>,
-    sources: Vec<String>,
-}
-
-impl Sink for Memory {
-    fn push(&mut self, transition: Transition<'_>) -> Result<()> {
-        self.states.extend_from_slice(transition.state);
-        self.actions.extend_from_slice(transition.action);
-        self.rewards.push(transition.reward);
-        self.next_states.extend_from_slice(transition.next_state);
-        Ok(())
-    }
-
-    fn end(&mut self, terminated: bool, truncated: bool, source: Option<Key>) -> Result<()> {
-        self.terminated.resize(self.rewards.len(), false);
-        self.truncated.resize(self.rewards.len(), false);
-        if let (Some(last), Some(cut)) = (self.terminated.last_mut(), self.truncated.last_mut()) {
-            (*last, *cut) = (terminated, truncated);
-        }
-        self.episode_ends.push(self.rewards.len());
-        self.sources.extend(source.map(Key::into_name));
-        Ok(())
-    }
-}
-
-impl Memory {
-    fn into_dataset(self, log: &Log) -> Result<Dataset> {
-        let columns = FlatColumns {
-            state_dim: log.state_dim,
-            action_dim: log.action_dim,
-            states: self.states.into(),
-            actions: self.actions.into(),
-            rewards: self.rewards.into(),
-            next_states: self.next_states.into(),
-            terminated: self.terminated,
-            truncated: self.truncated,
-            episode_ends: self.episode_ends,
-        };
-        let dataset = Dataset::from_columns(columns, Some(log.names.clone()));
-        let dataset = dataset.and_then(|dataset| match self.sources.is_empty() {
-            true => Ok(dataset),
-            false => dataset.with_sources(self.sources),
-        });
-        dataset.map_err(|source| Error::Data { path: log.path.clone(), source })
-    }
 }

@@ -18,12 +18,22 @@ pub struct Mapping {
     #[serde(deserialize_with = "one_or_several")]
     #[cfg_attr(feature = "schema", schemars(with = "OneOrSeveral"))]
     pub state: Vec<String>,
+    /// Columns of the state that no action influences, such as weather, prices, the clock, or which building it
+    /// is. They are never predicted: episodes go through them as logged ones did. They count as columns of the
+    /// state, whether `state` names them or not. Text becomes one column per word, such as `building=A`.
+    #[serde(deserialize_with = "one_or_several")]
+    #[cfg_attr(feature = "schema", schemars(with = "OneOrSeveral"))]
+    pub exogenous: Vec<String>,
     /// Columns of the action; one column of choices if `discrete_actions` is given.
     #[serde(deserialize_with = "one_or_several")]
     #[cfg_attr(feature = "schema", schemars(with = "OneOrSeveral"))]
     pub action: Vec<String>,
-    /// The reward of the step.
+    /// The reward of the step: a column, or a formula over the columns, such as `-cost_eur` or
+    /// `-(next_temperature - 20)^2`.
     pub reward: Option<String>,
+    /// The reward where the log has no column of it: a formula.
+    #[serde(skip)]
+    pub reward_otherwise: Option<String>,
     /// Without next states they are taken from the following row of the same episode.
     #[serde(deserialize_with = "one_or_several")]
     #[cfg_attr(feature = "schema", schemars(with = "OneOrSeveral"))]
@@ -32,15 +42,66 @@ pub struct Mapping {
     pub terminated: Option<String>,
     /// The episode was cut off, by a time limit for instance.
     pub truncated: Option<String>,
-    /// Names the episode that the row belongs to.
-    pub episode: Option<String>,
-    /// Number of the step within its episode.
+    /// Names the episode that the row belongs to: one column, or several, such as a building and a day.
+    #[serde(deserialize_with = "one_or_several")]
+    #[cfg_attr(feature = "schema", schemars(with = "OneOrSeveral"))]
+    pub episode: Vec<String>,
+    /// Number of the step within its episode, or the time at which it was logged.
     pub step: Option<String>,
+    /// Cuts a log that goes on and on into episodes: at every full hour, at midnight, or at the beginning of every
+    /// Monday. Needs times as `step`.
+    pub cut: Option<Cut>,
+    /// What happens at values that are missing, and where steps are: `split` goes on after them as after a gap,
+    /// `refuse` stops.
+    pub missing: Missing,
     /// Where the row's episode came from, such as a policy, a machine, a week or a patient. An
     /// evaluation is then held against each source by itself.
     pub source: Option<String>,
     /// The action is the number of a choice, from 0 to one less than this, and is one-hot encoded.
     pub discrete_actions: Option<usize>,
+}
+
+/// Where a log that goes on and on is cut into episodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Cut {
+    /// At every full hour.
+    Hour,
+    /// At midnight.
+    Day,
+    /// At the beginning of every Monday.
+    Week,
+}
+
+impl Cut {
+    /// Milliseconds from one cut to the next.
+    pub(crate) fn period(self) -> i64 {
+        match self {
+            Self::Hour => 3_600_000,
+            Self::Day => 86_400_000,
+            Self::Week => 7 * 86_400_000,
+        }
+    }
+
+    /// How long after the last cut a moment is, in milliseconds.
+    pub(crate) fn since(self, moment: i64) -> i64 {
+        // The first of January 1970 was a Thursday.
+        let origin = if self == Self::Week { 4 * 86_400_000 } else { 0 };
+        (moment - origin).rem_euclid(self.period())
+    }
+}
+
+/// What happens at values that are missing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Missing {
+    /// The log goes on after them as after a gap.
+    #[default]
+    Split,
+    /// The first one is an error.
+    Refuse,
 }
 
 /// A name, or a list of them.
@@ -63,6 +124,7 @@ fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     State,
+    Exogenous,
     Action,
     Reward,
     NextState,
@@ -78,6 +140,7 @@ impl Role {
     pub(crate) fn key(self) -> &'static str {
         match self {
             Self::State => "state",
+            Self::Exogenous => "exogenous",
             Self::Action => "action",
             Self::Reward => "reward",
             Self::NextState => "next_state",
@@ -108,8 +171,8 @@ impl Role {
             Self::Truncated => &["truncations", "truncated", "truncateds", "timeouts"],
             Self::Episode => &["episode", "episode_id", "episode_ids", "eps_id"],
             Self::Step => &["step", "steps", "t", "timestep"],
-            // Nobody's convention: it has to be named.
-            Self::Source => &[],
+            // Nobody's convention: they have to be named.
+            Self::Source | Self::Exogenous => &[],
         }
     }
 }
@@ -120,32 +183,58 @@ const AMBIGUOUS: [&str; 5] = ["done", "dones", "terminal", "is_terminal", "is_la
 /// The columns to read, as indices into a file's columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
+    /// With those that are exogenous, which come last unless they are named as state.
     pub state: Vec<usize>,
+    pub exogenous: Vec<usize>,
     pub action: Vec<usize>,
-    pub reward: usize,
+    pub reward: RewardPlan,
     /// Empty when next states must be rebuilt.
     pub next_state: Vec<usize>,
     pub terminated: Option<usize>,
     pub truncated: Option<usize>,
-    pub episode: Option<usize>,
+    pub episode: Vec<usize>,
     pub step: Option<usize>,
     pub source: Option<usize>,
     pub discrete_actions: Option<usize>,
+    pub cut: Option<Cut>,
+    pub missing: Missing,
+}
+
+/// Where rewards come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RewardPlan {
+    Column(usize),
+    /// A formula, and the columns beside states and actions that it may name.
+    Formula {
+        text: String,
+        others: Vec<usize>,
+    },
 }
 
 impl Mapping {
     /// Finds every column in a file that has `columns`.
     pub fn resolve(&self, path: &Path, columns: &[ColumnInfo]) -> Result<Plan> {
         let finder = Finder { path, columns };
+        let exogenous = finder.optional_block(Role::Exogenous, &self.exogenous)?;
+        let mut state = match self.state.is_empty() && !exogenous.is_empty() {
+            true => finder.optional_block(Role::State, &self.state)?,
+            false => finder.block(Role::State, &self.state)?,
+        };
+        let named = state.clone();
+        state.extend(exogenous.iter().copied().filter(|column| !named.contains(column)));
+        let action = finder.block(Role::Action, &self.action)?;
         let plan = Plan {
-            state: finder.block(Role::State, &self.state)?,
-            action: finder.block(Role::Action, &self.action)?,
-            reward: finder.needed(Role::Reward, self.reward.as_deref())?,
+            reward: finder.reward(self, &state, &action)?,
+            state,
+            exogenous,
+            action,
             next_state: finder.optional_block(Role::NextState, &self.next_state)?,
             terminated: finder.optional(Role::Terminated, self.terminated.as_deref())?,
             truncated: finder.optional(Role::Truncated, self.truncated.as_deref())?,
-            episode: finder.optional(Role::Episode, self.episode.as_deref())?,
+            episode: finder.several(Role::Episode, &self.episode)?,
             step: finder.step(self.step.as_deref())?,
+            cut: self.cut,
+            missing: self.missing,
             source: finder.optional(Role::Source, self.source.as_deref())?,
             discrete_actions: self.discrete_actions,
         };
@@ -218,28 +307,62 @@ impl Finder<'_> {
         }
     }
 
-    fn needed(&self, role: Role, name: Option<&str>) -> Result<usize> {
-        let found = self.optional(role, name)?;
-        found.ok_or_else(|| self.missing(role, role.conventions()))
+    /// Columns of width one, each by its name, or one that is conventional.
+    fn several(&self, role: Role, names: &[String]) -> Result<Vec<usize>> {
+        if names.is_empty() {
+            return Ok(self.optional(role, None)?.into_iter().collect());
+        }
+        names
+            .iter()
+            .map(|name| self.index(name).ok_or_else(|| self.missing(role, &[name])))
+            .collect()
+    }
+
+    /// A column or, if the text is no column's name and has more than a name in it, a formula.
+    fn reward(&self, mapping: &Mapping, state: &[usize], action: &[usize]) -> Result<RewardPlan> {
+        let role = Role::Reward;
+        let has_none = mapping.reward.is_none() && self.optional(role, None)?.is_none();
+        let otherwise = mapping.reward_otherwise.as_deref().filter(|_| has_none);
+        let text = mapping.reward.as_deref().or(otherwise);
+        let Some(text) = text.filter(|text| self.index(text).is_none() && !is_column_like(text))
+        else {
+            let found = self.optional(role, text)?;
+            let found = found.ok_or_else(|| self.missing(role, role.conventions()))?;
+            return Ok(RewardPlan::Column(found));
+        };
+        let is_other = |index: &usize| {
+            let column = &self.columns[*index];
+            let is_known = state.contains(index) || action.contains(index);
+            let is_number = !matches!(column.kind, Kind::Text | Kind::Time | Kind::Other);
+            !is_known && is_number && column.width == 1 && text.contains(&column.name)
+        };
+        let others = (0..self.columns.len()).filter(is_other).collect();
+        Ok(RewardPlan::Formula { text: text.into(), others })
     }
 
     /// A column that merely looks like a step number, such as a time `t` in seconds, is left alone.
     fn step(&self, name: Option<&str>) -> Result<Option<usize>> {
         let found = self.optional(Role::Step, name)?;
-        let counts = |&index: &usize| name.is_some() || self.columns[index].kind == Kind::Integer;
+        let counts = |&index: &usize| {
+            name.is_some() || matches!(self.columns[index].kind, Kind::Integer | Kind::Time)
+        };
         Ok(found.filter(counts))
     }
 
     fn check(&self, plan: &Plan) -> Result<()> {
+        let reward = match plan.reward {
+            RewardPlan::Column(column) => Some(column),
+            RewardPlan::Formula { .. } => None,
+        };
         let singles = [
-            (Role::Reward, Some(plan.reward)),
+            (Role::Reward, reward),
             (Role::Terminated, plan.terminated),
             (Role::Truncated, plan.truncated),
-            (Role::Episode, plan.episode),
             (Role::Step, plan.step),
             (Role::Source, plan.source),
         ];
-        for (role, index) in singles {
+        let episode = plan.episode.iter().map(|&column| (Role::Episode, Some(column)));
+        for (role, index) in singles.into_iter().chain(episode) {
             let Some(column) = index.map(|index| &self.columns[index]) else { continue };
             if column.width != 1 {
                 let (expected, found) = (1, column.width);
@@ -268,6 +391,10 @@ impl Finder<'_> {
             let name = &self.columns[plan.action[0]].name;
             return Err(self.width(Role::Action, name, 1, actions));
         }
+        let is_time = |&column: &usize| self.columns[column].kind == Kind::Time;
+        if plan.cut.is_some() && !plan.step.as_ref().is_some_and(is_time) {
+            return Err(Error::CutWithoutTimes { path: self.path.to_owned() });
+        }
         self.check_ends(plan)
     }
 
@@ -289,12 +416,18 @@ impl Finder<'_> {
             if let Some(&column) = doubtful {
                 return Err(Error::AmbiguousEnd { path: path(), column });
             }
-            if plan.episode.is_none() && plan.step.is_none() {
+            if plan.episode.is_empty() && plan.step.is_none() {
                 return Err(Error::NoEpisodes { path: path() });
             }
         }
         Ok(())
     }
+}
+
+/// Whether a text can only be a name: a formula is a number, or has an operator in it.
+fn is_column_like(text: &str) -> bool {
+    let is_operator = |c: char| "+-*/^()<>=".contains(c);
+    text.parse::<f64>().is_err() && !text.contains(is_operator)
 }
 
 /// The name among those found that is most like one that was looked for, if it is much like it.

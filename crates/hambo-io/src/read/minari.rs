@@ -268,6 +268,7 @@ impl Source for Minari {
             next_states: Some(observations[width..].to_vec()),
             actions,
             rewards,
+            others: Vec::new(),
             terminated: Some(terminated),
             truncated: Some(truncated),
             episode: Some(vec![key; count]),

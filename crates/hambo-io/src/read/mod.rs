@@ -13,12 +13,16 @@ mod ipc;
 mod limit;
 mod log;
 mod mapping;
+mod memory;
 mod minari;
 mod note;
 mod npz;
 mod parquet;
 mod rows;
+mod spikes;
 mod table;
+mod time;
+mod words;
 
 use std::path::Path;
 
@@ -28,19 +32,23 @@ use hambo::Dataset;
 
 pub use detect::Format;
 pub use in_place::{Columns, Marks};
-pub use mapping::Mapping;
+pub use mapping::{Cut, Mapping, Missing};
 pub use note::Note;
+pub use spikes::Spikes;
 
+pub(crate) use detect::tables;
 pub(crate) use episodes::Sink;
 pub(crate) use log::Log;
-pub(crate) use table::Key;
+pub(crate) use memory::Memory;
+pub(crate) use table::{Key, Kind, Table, Values};
+pub(crate) use time::{duration, moment};
 
 use crate::error::Result;
 use crate::remote::locally;
 use crate::store;
 use ipc::IpcTable;
 use rows::MappedTable;
-use table::Table;
+use words::Words;
 
 /// A dataset, and how it was read.
 #[derive(Debug)]
@@ -85,7 +93,8 @@ pub fn table(
     let path = Path::new(name);
     let table = IpcTable::in_memory(path, schema, batches)?;
     let plan = mapping.resolve(path, table.columns())?;
-    let source = Box::new(MappedTable::new(Box::new(table), plan));
+    let words = Words::find(&[(&table, &plan.state)])?;
+    let source = Box::new(MappedTable::new(Box::new(table), plan, words)?);
     Opened::of(Log::of_sources(path, Format::ArrowTable, vec![source])?)
 }
 

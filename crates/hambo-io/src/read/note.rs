@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use hambo::dataset::ColumnNames;
+
 use super::episodes::Tally;
+use super::spikes::Spikes;
 
 /// Something about how a file was read that does not stop a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Note {
     /// The file holds no next states, so nothing says where the last row of an episode led.
     LastRowsDropped {
@@ -23,11 +26,43 @@ pub enum Note {
     NoTerminations,
     /// Actions are whole numbers, used as they are.
     IntegerActions,
+    /// Values are missing. The log goes on after them as after a gap.
+    MissingValues {
+        /// Rows in which any is missing.
+        rows: u64,
+        /// How many, by the names of the columns.
+        columns: Vec<(String, u64)>,
+    },
+    /// Steps are missing. The log goes on after them as after a gap.
+    MissingSteps {
+        /// Places at which they are.
+        places: u64,
+    },
+    /// Readings that cannot be were taken for values that are missing.
+    Spikes(Spikes),
+    /// The rows were in another order, and were sorted by episode and step.
+    Sorted,
+}
+
+/// What a reader knows before it reads.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct About {
+    pub(super) knows_terminations: bool,
+    pub(super) integer_actions: bool,
 }
 
 impl Note {
-    pub(super) fn of(tally: Tally, knows_terminations: bool, integer_actions: bool) -> Vec<Self> {
+    pub(super) fn of(tally: Tally, names: &ColumnNames, about: About) -> Vec<Self> {
+        let About { knows_terminations, integer_actions } = about;
         let mut notes = Vec::new();
+        if tally.missing_rows > 0 {
+            let all = names.states.iter().chain(&names.actions).cloned().chain(["reward".into()]);
+            let columns = all.zip(tally.missing).filter(|(_, count)| *count > 0).collect();
+            notes.push(Self::MissingValues { rows: tally.missing_rows, columns });
+        }
+        if tally.step_gaps > 0 {
+            notes.push(Self::MissingSteps { places: tally.step_gaps });
+        }
         if tally.dropped_rows > 0 {
             let (rows, terminations) = (tally.dropped_rows, tally.dropped_terminations);
             notes.push(Self::LastRowsDropped { rows, terminations });
@@ -58,6 +93,13 @@ impl Note {
             Self::NoTerminations => {
                 "if episodes can terminate, map the column that says so, or give a termination rule"
             }
+            Self::MissingValues { .. } | Self::MissingSteps { .. } => {
+                "the log goes on after them as after a gap: nothing is joined across it, and no episode starts there"
+            }
+            Self::Spikes(_) => {
+                "they are taken for values that are missing; with `data.missing = \"refuse\"` they stay"
+            }
+            Self::Sorted => "nothing is lost",
             Self::IntegerActions => {
                 "if they number choices, set `discrete_actions` to how many there are"
             }
@@ -78,6 +120,20 @@ impl fmt::Display for Note {
             }
             Self::NoTerminations => f.write_str("no column says which episodes terminated"),
             Self::IntegerActions => f.write_str("the actions are whole numbers, used as they are"),
+            Self::MissingValues { rows, columns } => {
+                let counted = columns.iter().map(|(name, count)| format!("{name} {count}"));
+                let counted = counted.collect::<Vec<_>>().join(", ");
+                write!(f, "values are missing in {rows} rows ({counted})")
+            }
+            Self::MissingSteps { places } => write!(f, "steps are missing at {places} places"),
+            Self::Spikes(Spikes { column, count, worst, usual: [low, high] }) => write!(
+                f,
+                "{count} readings of {column} stand alone far from all others, such as {worst}, where {low} to \
+                 {high} is usual"
+            ),
+            Self::Sorted => {
+                f.write_str("the rows were not in order and were sorted by episode and step")
+            }
         }
     }
 }

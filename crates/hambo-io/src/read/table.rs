@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::time;
 use crate::error::{Error, Result};
 
 /// A column of a file.
@@ -20,6 +21,8 @@ pub enum Kind {
     Integer,
     Flag,
     Text,
+    /// Moments, in milliseconds since 1970.
+    Time,
     /// A type that holds no plain values.
     Other,
 }
@@ -35,6 +38,11 @@ pub(crate) trait Table: Send + Sync {
     /// The row of the file at which a piece starts.
     fn first_row(&self, piece: usize) -> u64;
 
+    /// How its text is written, if that is unusual.
+    fn writing(&self) -> Option<String> {
+        None
+    }
+
     /// The given columns (indices into [`columns`](Self::columns)) of a piece, in that order.
     fn read(&self, piece: usize, columns: &[usize]) -> Result<Vec<Values>>;
 }
@@ -47,6 +55,8 @@ pub(crate) enum Values {
     Integer(Vec<i64>),
     Flag(Vec<bool>),
     Text(Vec<String>),
+    /// Milliseconds since 1970.
+    Time(Vec<i64>),
 }
 
 /// What tells episodes apart.
@@ -66,6 +76,11 @@ impl std::fmt::Display for Key {
 }
 
 impl Key {
+    /// Both, one after the other.
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self::Text(format!("{}, {}", self.into_name(), other.into_name()))
+    }
+
     /// As a name, without the quotes that messages put around text.
     pub(crate) fn into_name(self) -> String {
         match self {
@@ -113,6 +128,7 @@ impl Values {
             Self::Integer(values) => values.len(),
             Self::Flag(values) => values.len(),
             Self::Text(values) => values.len(),
+            Self::Time(values) => values.len(),
         }
     }
 
@@ -123,6 +139,7 @@ impl Values {
             Self::Integer(values) => values.truncate(length),
             Self::Flag(values) => values.truncate(length),
             Self::Text(values) => values.truncate(length),
+            Self::Time(values) => values.truncate(length),
         }
     }
 
@@ -134,6 +151,7 @@ impl Values {
             (Self::Integer(values), Self::Integer(more)) => values.extend(more),
             (Self::Flag(values), Self::Flag(more)) => values.extend(more),
             (Self::Text(values), Self::Text(more)) => values.extend(more),
+            (Self::Time(values), Self::Time(more)) => values.extend(more),
             _ => unreachable!("a column keeps its kind"),
         }
     }
@@ -148,6 +166,7 @@ impl Values {
                 Ok(values.into_iter().map(|value| f32::from(u8::from(value))).collect())
             }
             Self::Text(_) => Err(place.wrong_kind("text", "numbers")),
+            Self::Time(_) => Err(place.wrong_kind("times", "numbers")),
         }
     }
 
@@ -167,12 +186,16 @@ impl Values {
             Self::F32(values) => flags(&mut values.iter().map(|&value| f64::from(value))),
             Self::F64(values) => flags(&mut values.iter().copied()),
             Self::Text(_) => Err(place.wrong_kind("text", "flags (true and false, or 0 and 1)")),
+            Self::Time(_) => Err(place.wrong_kind("times", "flags (true and false, or 0 and 1)")),
         }
     }
 
     /// As whole numbers; floats must be whole.
     pub(crate) fn into_integers(self, place: Place<'_>) -> Result<Vec<i64>> {
         let whole = |index: usize, value: f64| {
+            if value.is_nan() {
+                return Err(place.bad(index, "missing", "this column must be complete"));
+            }
             // Beyond 2^53 a float64 no longer tells neighbours apart.
             let exact = value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0;
             exact
@@ -180,7 +203,7 @@ impl Values {
                 .ok_or_else(|| place.bad(index, value, "this column counts; give whole numbers"))
         };
         match self {
-            Self::Integer(values) => Ok(values),
+            Self::Integer(values) | Self::Time(values) => Ok(values),
             Self::Flag(values) => Ok(values.into_iter().map(i64::from).collect()),
             Self::F32(values) => {
                 values.iter().enumerate().map(|(i, &value)| whole(i, f64::from(value))).collect()
@@ -194,6 +217,9 @@ impl Values {
     pub(crate) fn into_keys(self, place: Place<'_>) -> Result<Vec<Key>> {
         match self {
             Self::Text(values) => Ok(values.into_iter().map(Key::Text).collect()),
+            Self::Time(values) => {
+                Ok(values.into_iter().map(|value| Key::Text(time::moment(value))).collect())
+            }
             numbers => Ok(numbers.into_integers(place)?.into_iter().map(Key::Number).collect()),
         }
     }

@@ -25,6 +25,12 @@ pub struct ReportOptions {
     pub summary: Option<Summary>,
     /// What the policy's file gives to think about.
     pub notes: Vec<FileNote>,
+    /// What returns are counted in, such as EUR.
+    pub unit: Option<String>,
+    /// How long an episode is, such as `day`.
+    pub per: Option<String>,
+    /// The formula of the reward, if it is not learned.
+    pub reward: Option<String>,
 }
 
 /// What the report is about.

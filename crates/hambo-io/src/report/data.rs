@@ -51,6 +51,9 @@ pub(super) fn data(contents: &Contents<'_>) -> String {
             said.push(("Dimensions", states));
         }
     }
+    if let Some(formula) = &contents.options.reward {
+        said.push(("Reward", format!("<code>{}</code>", escape(formula))));
+    }
     said.push(("Fingerprint (BLAKE3)", format!("<code>{}</code>", escape(&data.fingerprint))));
     let content = format!("{}{}", facts(&said), ranges(contents));
     section("data", "The data", "", &content)

@@ -12,6 +12,7 @@ mod page;
 mod plot;
 #[cfg(feature = "png")]
 mod png;
+mod short;
 mod text;
 mod words;
 mod worlds;

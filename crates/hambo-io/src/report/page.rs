@@ -7,7 +7,7 @@ use super::figures::{self, Figure};
 use super::frame::{self, picture};
 use super::markup::{NUMBER, TEXT, facts, section, table};
 use super::text::{as_given, escape, fixed, in_lines, number, percent, rounded_down, sentence};
-use super::{backtest, data, guarantee, words, worlds};
+use super::{backtest, data, guarantee, short, words, worlds};
 
 pub(super) fn page(contents: &Contents<'_>) -> String {
     let figures = figures::all(contents);
@@ -100,10 +100,11 @@ fn top(contents: &Contents<'_>, figures: &[Figure]) -> String {
     let sentences: Vec<String> = sentences.into_iter().flatten().collect();
     let bounds = figures.iter().find(|figure| figure.name == "bounds").map(picture);
     format!(
-        "<div class=\"top {class}\"><div>{}<p class=\"sentence\">{}</p>\
+        "<div class=\"top {class}\"><div>{}{}<p class=\"sentence\">{}</p>\
          <dl class=\"facts\">{facts}</dl><p class=\"covers\">{} See <a href=\"#guarantee\">what is \
          guaranteed</a>.{}</p></div>{}</div>",
         frame::badge(sign, &contents.verdict.to_string()),
+        short::in_short(contents),
         escape(&sentences.join(" ")),
         escape(&words::of_confidence(contents)),
         match remarks(contents).len() {

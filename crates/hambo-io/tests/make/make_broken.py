@@ -125,30 +125,35 @@ def with_value(index, value):
 
 # What every format must notice about the data itself.
 for ext, write in WRITERS.items():
-    write(case(f"nan_state.{ext}", ["episode 1, step 1", "NaN", "state", "repair"]), changed(
+    def row(number):
+        """As a message counts it: in text as editors do, with the header as the first line."""
+        return f"row {number + 2}" if ext == "csv" else f"row {number}"
+
+    refuse = {"missing": "refuse"}
+    write(case(f"nan_state.{ext}", [row(6), "missing", "split"], refuse), changed(
         observations=with_value((6, 1), np.nan)))
     write(case(f"infinite_reward.{ext}", ["episode 0, step 2", "inf", "reward"]), changed(
         rewards=with_value(2, np.inf)))
     write(case(f"crossing_transition.{ext}", ["episode 0", "next state of step 2 is not the state of step 3",
                                               "boundary may be missing"]), changed(
         next_observations=with_value((2, 0), 40.0)))
-    write(case(f"episode_returns.{ext}", ["row 7", "episode 0 comes back", "sort"]), changed(
+    write(case(f"episode_returns.{ext}", [row(7), "episode 0 comes back", "sort"]), changed(
         episode=with_value(slice(7, 9), 0)))
-    write(case(f"step_gap.{ext}", ["row 3", "step 7 follows step 2", "missing"]), changed(
+    write(case(f"step_gap.{ext}", [row(3), "step 7 follows step 2", "missing"], refuse), changed(
         step=with_value(3, 7)))
-    write(case(f"goes_on_after_the_end.{ext}", ["row 1", "marked terminated", "goes on"]), changed(
+    write(case(f"goes_on_after_the_end.{ext}", [row(1), "marked terminated", "goes on"]), changed(
         terminals=with_value(1, True)))
     write(case(f"no_reward_column.{ext}", ["no column for `reward`", "mapping"]), changed(rewards=None))
-    write(case(f"bad_flag.{ext}", ["row 2", "`terminals`", "a flag is"]), changed(
+    write(case(f"bad_flag.{ext}", [row(2), "`terminals`", "a flag is"]), changed(
         terminals=lambda v: with_value(2, 7)(v.astype(np.int64))))
     write(case(f"ambiguous_done.{ext}", ["`done` may mean", "terminated = "]), {
         **changed(terminals=None, timeouts=None), "done": good()["terminals"]})
     write(case(f"no_boundaries.{ext}", ["nothing says where episodes end"]), changed(
         terminals=None, timeouts=None, episode=None, step=None))
     write(case(f"wrong_mapping.{ext}", ["no column for `reward`", "`income`"], {"reward": "income"}), good())
-    write(case(f"discrete_out_of_range.{ext}", ["row 4", "the value is 3", "discrete_actions"],
+    write(case(f"discrete_out_of_range.{ext}", [row(4), "the value is 3", "discrete_actions"],
                {"discrete_actions": 3}), changed(actions=np.array([0, 1, 2, 0, 3, 1, 0, 0, 0])))
-    write(case(f"fractional_step.{ext}", ["row 1", "whole numbers"], {"step": "step"}), changed(
+    write(case(f"fractional_step.{ext}", [row(1), "whole numbers"], {"step": "step"}), changed(
         step=lambda v: v + np.where(np.arange(len(v)) == 1, 0.5, 0.0)))
     write(case(f"next_state_too_narrow.{ext}", ["next_state", "has 1 values a row where 2"]), changed(
         next_observations=lambda v: v[:, :1]))
@@ -192,7 +197,7 @@ for ext, write in (("parquet", pq.write_table), ("arrow", None)):
     data = table(good())
     at = data.column_names.index("rewards")
     data = data.set_column(at, "rewards", pa.array([1.0, 2.0, None, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]))
-    path = case(f"missing_reward.{ext}", ["row 2", "`rewards`", "missing"])
+    path = case(f"missing_reward.{ext}", ["row 2", "reward", "missing"], {"missing": "refuse"})
     if write:
         write(data, path)
     else:
@@ -204,7 +209,7 @@ ragged = ragged.set_column(ragged.column_names.index("observations"), "observati
 pq.write_table(ragged, case("ragged_lists.parquet", ["row 3", "a list of 1", "same length"]))
 text = "obs,action,reward,terminated,truncated\n1,2,3,0,0\n1,2\n1,2,3,1,0\n"
 case("ragged.csv", ["text", "equally many"]).write_text(text)
-case("empty_cell.csv", ["row 1", "`reward`"]).write_text(
+case("empty_cell.csv", ["row 3", "`reward`"], {"missing": "refuse"}).write_text(
     "obs,action,reward,terminated,truncated\n1,2,3,0,0\n1,2,,1,0\n")
 case("twice.csv", ["`obs` comes twice"]).write_text("obs,obs,action,reward,terminated\n1,1,2,3,1\n")
 case("header_only.csv", ["no episodes"]).write_text("obs,action,reward,terminated\n")

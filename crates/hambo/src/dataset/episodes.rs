@@ -15,6 +15,25 @@ pub struct EpisodeSpan {
     pub terminated: bool,
     /// The episode was cut off after its last transition, by a time limit or by the log's end.
     pub truncated: bool,
+    /// Rows before which the log has a gap, increasing; the first row is one of them if the log does not show
+    /// how the episode began.
+    pub gaps: Vec<usize>,
+}
+
+impl EpisodeSpan {
+    /// Its rows between gaps: within a piece every row follows the one before.
+    pub fn pieces(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let inner = || self.gaps.iter().copied().filter(|&row| row > self.rows.start);
+        std::iter::once(self.rows.start)
+            .chain(inner())
+            .zip(inner().chain([self.rows.end]))
+            .map(|(a, b)| a..b)
+    }
+
+    /// Whether its first row is where it began.
+    pub fn shows_start(&self) -> bool {
+        self.gaps.first() != Some(&self.rows.start)
+    }
 }
 
 /// One logged episode, as the caller has it.
@@ -55,4 +74,6 @@ pub struct FlatColumns {
     pub truncated: Vec<bool>,
     /// Exclusive end row of each episode, increasing, the last one equal to the number of rows.
     pub episode_ends: Vec<usize>,
+    /// Rows before which the log has a gap, increasing: they follow from nothing that is here. Usually none.
+    pub gaps: Vec<usize>,
 }

@@ -55,6 +55,26 @@ pub enum DatasetError {
     #[error("the dataset has no episodes; give at least one transition")]
     Empty,
 
+    /// A gap is said to be where no row is.
+    #[error("a gap is said to be before row {row}, but there are {rows} rows; count from zero")]
+    Gap {
+        /// The row.
+        row: usize,
+        /// Number of rows.
+        rows: usize,
+    },
+
+    /// A column of the state is said to be exogenous that does not exist.
+    #[error(
+        "state column {column} is said to be exogenous, but the state has {columns} columns; count from zero"
+    )]
+    Exogenous {
+        /// The column.
+        column: usize,
+        /// Columns of the state.
+        columns: usize,
+    },
+
     /// States or actions have no columns.
     #[error("the dataset declares {quantity} vectors of length 0; give at least one column")]
     NoColumns {

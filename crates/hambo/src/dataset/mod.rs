@@ -15,6 +15,7 @@ mod split;
 mod standardize;
 mod summary;
 mod transitions;
+mod usual;
 mod validate;
 
 use std::fmt;
@@ -33,6 +34,7 @@ pub use split::Subset;
 pub use standardize::Standardizer;
 pub use summary::{Range as ValueRange, Summary};
 pub use transitions::Transitions;
+pub use usual::Usual;
 pub use validate::{Transition, check_transition};
 
 /// Validated transitions in episodes.
@@ -46,6 +48,8 @@ pub struct Dataset {
     next_states: Buffer,
     episodes: Vec<EpisodeSpan>,
     sources: Option<Sources>,
+    /// Increasing.
+    exogenous: Vec<usize>,
     names: Option<ColumnNames>,
     notes: Vec<DatasetNote>,
 }
@@ -84,6 +88,7 @@ impl Dataset {
             next_states: columns.next_states,
             episodes: checked.episodes,
             sources: None,
+            exogenous: Vec::new(),
             names,
             notes: checked.notes,
         })
@@ -107,6 +112,23 @@ impl Dataset {
         }
         self.sources = Some(Sources::new(&of_episodes));
         Ok(self)
+    }
+
+    /// Declares the columns of the state that no action influences: weather, prices, the clock, which building
+    /// it is. They are never predicted: episodes go through them as logged ones did.
+    pub fn with_exogenous(mut self, mut columns: Vec<usize>) -> Result<Self, DatasetError> {
+        columns.sort_unstable();
+        columns.dedup();
+        if let Some(&column) = columns.iter().find(|&&column| column >= self.state_dim) {
+            return Err(DatasetError::Exogenous { column, columns: self.state_dim });
+        }
+        self.exogenous = columns;
+        Ok(self)
+    }
+
+    /// The columns of the state that no action influences, increasing.
+    pub fn exogenous(&self) -> &[usize] {
+        &self.exogenous
     }
 
     /// Where the episodes came from, if somebody has said it.
@@ -176,26 +198,29 @@ impl Dataset {
         view(&self.next_states, self.rows(), self.state_dim)
     }
 
-    /// The first state of every episode, `[episodes, d_s]`: the data's own sample of `p_0`.
+    /// The first state of every episode whose beginning the log shows, `[episodes, d_s]`: the data's own sample
+    /// of `p_0`.
     pub fn initial_states(&self) -> Array2<f32> {
-        let starts: Vec<usize> = self.episodes.iter().map(|episode| episode.rows.start).collect();
+        let shown = self.episodes.iter().filter(|episode| episode.shows_start());
+        let starts: Vec<usize> = shown.map(|episode| episode.rows.start).collect();
         self.states().select(Axis(0), &starts)
     }
 
-    /// Copies the episodes out, to be filtered or joined with others.
+    /// Copies the episodes out, to be filtered or joined with others; one with gaps as several.
     pub fn to_episodes(&self) -> Vec<Episode> {
-        let copy = |span: &EpisodeSpan| {
-            let rows = span.rows.clone();
+        let copy = |span: &EpisodeSpan, rows: std::ops::Range<usize>| {
+            let is_last = rows.end == span.rows.end;
             Episode {
                 states: self.states().slice(s![rows.clone(), ..]).to_owned(),
                 actions: self.actions().slice(s![rows.clone(), ..]).to_owned(),
                 rewards: self.rewards().slice(s![rows.clone()]).to_owned(),
                 next_states: self.next_states().slice(s![rows, ..]).to_owned(),
-                terminated: span.terminated,
-                truncated: span.truncated,
+                terminated: span.terminated && is_last,
+                truncated: span.truncated || !is_last,
             }
         };
-        self.episodes.iter().map(copy).collect()
+        let pieces = |span| EpisodeSpan::pieces(span).map(move |rows| copy(span, rows));
+        self.episodes.iter().flat_map(pieces).collect()
     }
 
     /// Copies the given rows.

@@ -76,8 +76,10 @@ impl<'a> Subset<'a> {
         let Batch { states, actions, rewards, next_states } =
             all.gather(&rows.collect::<Vec<usize>>());
         let span = |(&episode, &end): (&usize, &usize)| {
-            let EpisodeSpan { rows, terminated, truncated } = all.episodes[episode].clone();
-            EpisodeSpan { rows: end - rows.len()..end, terminated, truncated }
+            let mut span = all.episodes[episode].clone();
+            let rows = end - span.rows.len()..end;
+            span.gaps.iter_mut().for_each(|gap| *gap = *gap - span.rows.start + rows.start);
+            EpisodeSpan { rows, ..span }
         };
         Dataset {
             state_dim: all.state_dim,
@@ -88,6 +90,7 @@ impl<'a> Subset<'a> {
             next_states: next_states.into_raw_vec_and_offset().0.into(),
             episodes: self.episodes.iter().zip(&self.row_ends).map(span).collect(),
             sources: all.sources.as_ref().map(|sources| sources.among(&self.episodes)),
+            exogenous: all.exogenous.clone(),
             names: all.names.clone(),
             notes: all.notes.clone(),
         }

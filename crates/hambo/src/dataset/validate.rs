@@ -43,6 +43,7 @@ pub(super) fn flatten(episodes: &[Episode]) -> Result<FlatColumns, DatasetError>
         terminated,
         truncated,
         episode_ends,
+        gaps: Vec::new(),
     })
 }
 
@@ -92,6 +93,9 @@ pub(super) fn check(
         for row in span.rows.clone() {
             let step = row - span.rows.start;
             let transition = blocks.transition(row);
+            if span.gaps.binary_search(&row).is_ok() {
+                before = None;
+            }
             check_transition((index, step), &transition, before, names)?;
             if row + 1 < span.rows.end {
                 check_goes_on(columns, index, step, row, span.rows.end)?;
@@ -135,7 +139,13 @@ fn check_lengths(columns: &FlatColumns) -> Result<(), DatasetError> {
 
 fn spans(columns: &FlatColumns) -> Result<Vec<EpisodeSpan>, DatasetError> {
     let rows = columns.rewards.len();
+    if let Some(&row) = columns.gaps.iter().find(|&&row| row >= rows) {
+        return Err(DatasetError::Gap { row, rows });
+    }
     let mut spans = Vec::with_capacity(columns.episode_ends.len());
+    let mut gaps = columns.gaps.clone();
+    gaps.sort_unstable();
+    gaps.dedup();
     let mut previous = 0;
     for (episode, &end) in columns.episode_ends.iter().enumerate() {
         if end > rows {
@@ -151,6 +161,9 @@ fn spans(columns: &FlatColumns) -> Result<Vec<EpisodeSpan>, DatasetError> {
             rows: previous..end,
             terminated: columns.terminated[end - 1],
             truncated: columns.truncated[end - 1],
+            gaps: gaps[gaps.partition_point(|&row| row < previous)
+                ..gaps.partition_point(|&row| row < end)]
+                .to_vec(),
         });
         previous = end;
     }

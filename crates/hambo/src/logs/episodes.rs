@@ -23,6 +23,8 @@ pub struct LoggedEpisodes {
     pub numbers: Vec<usize>,
     /// Exclusive end row of each episode.
     pub ends: Vec<usize>,
+    /// Rows before which the log has a gap, increasing.
+    pub gaps: Vec<usize>,
     /// Which episodes terminated.
     pub terminated: Vec<bool>,
     /// Which members were not fitted on each, `[episodes, members]`; one column if that is the same for
@@ -54,8 +56,15 @@ impl LoggedEpisodes {
             *end += span(episode).len();
             Some(*end)
         });
+        let ends: Vec<usize> = ends.collect();
+        let moved = |(&episode, &end): (&usize, &usize)| {
+            let span = dataset.episodes()[episode].clone();
+            let first = end - span.rows.len();
+            span.gaps.into_iter().map(move |gap| gap - span.rows.start + first)
+        };
         Self {
-            ends: ends.collect(),
+            gaps: kept.iter().zip(&ends).flat_map(moved).collect(),
+            ends,
             terminated: kept.iter().map(|&e| dataset.episodes()[e].terminated).collect(),
             unseen: unseen.of_rows(dataset, &firsts),
             sources: dataset.sources().map(|sources| sources.only(&kept)),
@@ -77,6 +86,7 @@ impl LoggedEpisodes {
             transitions: Batch::none(state_dim, action_dim),
             numbers: Vec::new(),
             ends: Vec::new(),
+            gaps: Vec::new(),
             terminated: Vec::new(),
             unseen: Array2::default((0, 1)),
             sources: None,
@@ -109,6 +119,19 @@ impl LoggedEpisodes {
         start..self.ends[episode]
     }
 
+    /// The rows of an episode between gaps.
+    pub(crate) fn pieces(&self, episode: usize) -> Vec<Range<usize>> {
+        let rows = self.rows(episode);
+        let gaps = self.gaps.iter().copied().filter(|gap| rows.contains(gap) && *gap > rows.start);
+        let bounds: Vec<usize> = [rows.start].into_iter().chain(gaps).chain([rows.end]).collect();
+        bounds.windows(2).map(|pair| pair[0]..pair[1]).collect()
+    }
+
+    /// Whether an episode's first row is where it began.
+    pub(crate) fn shows_start(&self, episode: usize) -> bool {
+        self.gaps.binary_search(&self.rows(episode).start).is_err()
+    }
+
     /// Which of `members` members have not seen an episode.
     pub(crate) fn unseen_by(&self, episode: usize, members: usize) -> Vec<bool> {
         let flags = self.unseen.index_axis(Axis(0), episode);
@@ -119,6 +142,7 @@ impl LoggedEpisodes {
     pub fn to_safetensors(&self) -> Vec<u8> {
         let written = Written::default().batch(&self.transitions).counts("ends", &self.ends);
         let written = written.counts("numbers", &self.numbers).marks("all", self.all.as_slice());
+        let written = written.counts("gaps", &self.gaps);
         let shape = [self.terminated.len()];
         let written = written.flags("terminated", &shape, self.terminated.iter());
         written.flags("unseen", self.unseen.shape(), self.unseen.iter()).to_bytes()
@@ -131,6 +155,7 @@ impl LoggedEpisodes {
             transitions: read.batch()?,
             numbers: read.counts("numbers")?,
             ends: read.counts("ends")?,
+            gaps: read.counts("gaps")?,
             terminated: read.flags("terminated")?,
             unseen: read.matrix_of_flags("unseen")?,
             all: EpisodeMarks::new(read.marks("all")?),
@@ -144,6 +169,8 @@ impl LoggedEpisodes {
             && self.ends.first().is_none_or(|&first| first > 0);
         let (rows, episodes) = (self.ends.last().copied().unwrap_or(0), self.len());
         is_increasing
+            && self.gaps.is_sorted_by(|before, after| before < after)
+            && self.gaps.last().is_none_or(|&last| last < rows)
             && self.transitions.fits(rows, state_dim, action_dim)
             && self.numbers.len() == episodes
             && self.terminated.len() == episodes

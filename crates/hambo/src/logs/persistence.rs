@@ -33,15 +33,19 @@ impl Persistence {
         let mut targets = Moments::new(outputs);
         let mut rows = 0;
         for &episode in data.episodes() {
-            let span = data.dataset().episodes()[episode].rows.clone();
-            let (batch, prediction) = unseen.predict(dynamics, &span.collect::<Vec<_>>())?;
+            let span = &data.dataset().episodes()[episode];
+            let (batch, prediction) =
+                unseen.predict(dynamics, &span.rows.clone().collect::<Vec<_>>())?;
             let expected = prediction.mean;
             let targets_of = |target| batch.targets(target, dynamics.predicts_reward());
             let (observed, changes) =
                 (targets_of(Target::NextState), targets_of(Target::Difference));
             let error = (observed - expected).mapv(f64::from);
-            for (before, after) in error.rows().into_iter().zip(error.rows().into_iter().skip(1)) {
-                pairs += &(&before * &after);
+            for piece in span.pieces() {
+                let first = piece.start - span.rows.start;
+                for step in first + 1..first + piece.len() {
+                    pairs += &(&error.row(step - 1) * &error.row(step));
+                }
             }
             error.rows().into_iter().for_each(|row| errors.add(row.to_owned()));
             changes.rows().into_iter().for_each(|row| targets.add(row.mapv(f64::from)));
@@ -59,6 +63,12 @@ impl Persistence {
             .zip(targets.variances())
             .map(|(&e, v)| share(e / errors.count.max(1.0), v));
         Ok(Self { autocorrelation: autocorrelation.collect(), unexplained: explained.collect() })
+    }
+
+    /// Without doubts about outputs that nobody predicts.
+    pub(crate) fn without(mut self, outputs: &[usize]) -> Self {
+        outputs.iter().for_each(|&output| self.unexplained[output] = 0.0);
+        self
     }
 
     /// Of the first `outputs`, the one in which errors that matter follow each other most, and how much they

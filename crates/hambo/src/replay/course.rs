@@ -1,5 +1,7 @@
 //! What is done when a logged episode is played again: the logged actions, corrected.
 
+use std::ops::Range;
+
 use ndarray::{Array2, ArrayView1, ArrayViewMut1, Axis};
 use rand::RngExt;
 
@@ -53,6 +55,12 @@ impl<'a> Course<'a> {
     /// The episode of the data that it is a piece of.
     pub(super) fn number(&self, index: usize) -> usize {
         self.episodes.numbers[self.window(index).episode]
+    }
+
+    /// The logged rows of all pieces, so many times.
+    pub(super) fn rows(&self, times: usize) -> Vec<Range<usize>> {
+        let count = self.windows.len() * times;
+        (0..count).map(|index| self.window(index).rows.clone()).collect()
     }
 
     pub(super) fn starts(&self, times: usize) -> Array2<f32> {

@@ -127,12 +127,16 @@ fn distances(episodes: &LoggedEpisodes, policy: &dyn Policy, seed: Seed) -> Resu
 /// episodes are longer than the horizon, their later pieces are groups of their own.
 pub(super) fn first_and_later(groups: Vec<Group>, windows: &[Window]) -> Vec<Group> {
     let mut all = Vec::new();
-    for group in groups {
+    for mut group in groups {
         let later =
             Group { name: format!("{}, later", group.name), episodes: Vec::new(), is_later: true };
         let has_later = |episode: &usize| !later.pieces(windows, *episode).is_empty();
         let episodes: Vec<usize> = group.episodes.iter().copied().filter(has_later).collect();
-        all.push(group);
+        let first = Group { name: String::new(), episodes: Vec::new(), is_later: false };
+        group.episodes.retain(|&episode| !first.pieces(windows, episode).is_empty());
+        if !group.episodes.is_empty() {
+            all.push(group);
+        }
         if episodes.len() >= LEAST_IN_GROUP {
             all.push(Group { episodes, ..later });
         }

@@ -12,6 +12,7 @@ use super::replayed::{AtHorizon, Replayed, ReplayedGroup};
 use super::windows::{MOST_WINDOWS, Window, windows};
 use crate::bound::Estimate;
 use crate::error::Result;
+use crate::exogenous::{Driven, Exogenous};
 use crate::game::Game;
 use crate::hallucination::{Choice, Hallucination, Noise};
 use crate::logs::{BorrowedErrors, ErrorsOfOthers, LoggedActions, LoggedEpisodes};
@@ -123,10 +124,12 @@ impl Player<'_> {
         let replayed = &self.play(&course, noise, times, &[horizon])?[0];
         let own = own(&course, times);
         let others = self.errors.map(|all| ErrorsOfOthers { all, own: &own });
-        let game = Game { noise: self.noise(others.as_ref(), noise), ..self.game };
+        let (noise, exogenous) = (self.noise(others.as_ref(), noise), self.exogenous());
+        let game = Game { noise, exogenous, ..self.game };
         let mut more = Array2::zeros((members, windows.len()));
         for member in 0..members {
-            let starts = Starts { states: course.starts(times), observed: None };
+            let (states, logged) = (course.starts(times), course.rows(times));
+            let starts = Starts { states, observed: None, logged };
             let streams = &mut Streams::new(self.seed, "replay");
             let played = game.play_from(starts, Choice::Member(member), streams, |_| Ok(()))?;
             for (index, &earned) in played.returns.iter().enumerate() {
@@ -183,6 +186,11 @@ impl Player<'_> {
         horizons.iter().zip(returns).map(over).collect()
     }
 
+    /// As the episodes show it that are played again, which need not be the model's.
+    fn exogenous(&self) -> Option<Exogenous<'_>> {
+        self.game.exogenous.map(|exogenous| exogenous.shown_by(self.episodes))
+    }
+
     fn noise<'n>(&'n self, others: Option<&'n ErrorsOfOthers<'n>>, scale: f32) -> Noise<'n> {
         match others {
             Some(errors) if scale > 0.0 => Noise::Borrowed { errors, scale },
@@ -208,7 +216,9 @@ impl Player<'_> {
         for member in 0..members {
             let choice = Choice::Member(member);
             let radius = self.game.radius.clone();
-            let mut world = Hallucination::new(self.game.dynamics, choice, radius, noise)?;
+            let world = Hallucination::new(self.game.dynamics, choice, radius, noise)?;
+            let courses = self.exogenous().map(|exogenous| exogenous.courses(course.rows(times)));
+            let mut world = Driven { world, courses };
             let streams = &mut Streams::new(self.seed, "replay");
             // Logged episodes are the data.
             let limits = Limits { floor: None, ..self.game.limits };

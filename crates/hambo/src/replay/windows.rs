@@ -13,6 +13,10 @@ use rand::seq::SliceRandom;
 /// Pieces at the most, unless there are more episodes.
 pub(super) const MOST_WINDOWS: usize = 500;
 
+/// As many first pieces that last for the horizon make it unnecessary to look at those that a gap in the log cuts
+/// short.
+const ENOUGH_WHOLE: usize = 20;
+
 /// A piece of a logged episode.
 #[derive(Clone)]
 pub(super) struct Window {
@@ -37,7 +41,11 @@ pub(super) fn windows(
     let most = (MOST_WINDOWS / episodes.len().max(1)).max(1);
     let mut found = Vec::new();
     for episode in 0..episodes.len() {
-        let mut pieces = pieces(episodes.rows(episode), task.horizon, episodes.terminated[episode]);
+        let (all, terminated) = (episodes.rows(episode), episodes.terminated[episode]);
+        let between_gaps = episodes.pieces(episode).into_iter();
+        let mut pieces: Vec<_> = between_gaps
+            .flat_map(|rows| pieces(rows.clone(), task.horizon, terminated && rows.end == all.end))
+            .collect();
         // The first, and some of many others.
         let (first, later) = pieces.split_at_mut(1);
         let kept = (most - 1).min(later.len());
@@ -45,6 +53,14 @@ pub(super) fn windows(
         for rows in first.iter().chain(some.iter()).cloned() {
             found.push(Window::new(episodes, task, episode, rows)?);
         }
+    }
+    let is_cut = |window: &Window| {
+        let has_gaps = episodes.pieces(window.episode).len() > 1;
+        has_gaps && window.steps < task.horizon
+    };
+    let whole = found.iter().filter(|window| window.is_first && !is_cut(window)).count();
+    if whole >= ENOUGH_WHOLE {
+        found.retain(|window| !is_cut(window));
     }
     Ok(found)
 }
@@ -94,7 +110,8 @@ impl Window {
                 Some(so_far.1)
             });
         let steps = if end.is_some() { task.horizon } else { rows.len() };
-        let is_first = rows.start == episodes.rows(episode).start;
+        let starts_it = rows.start == episodes.rows(episode).start;
+        let is_first = starts_it && episodes.shows_start(episode);
         Ok(Self { episode, is_first, earned: weighted.collect(), rows, steps })
     }
 

@@ -3,8 +3,14 @@
 use ndarray::{Array1, Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, Usual};
 use crate::error::{Error, Result};
+
+/// Share of the values that may be like nothing else without being a part of the range.
+const FEW: f64 = 0.001;
+
+/// So many are few in any data.
+const LEAST_FEW: f64 = 3.0;
 
 /// What every state obeys: limits per column, and pairs of columns that are an angle's cosine and sine.
 ///
@@ -60,15 +66,23 @@ impl StateBounds {
         Ok(self)
     }
 
-    /// The range of a dataset's states and next states.
+    /// The range of a dataset's states and next states, which a few readings that are like nothing else do not
+    /// stretch.
     pub fn of_data(dataset: &Dataset) -> Self {
-        let mut low = Array1::from_elem(dataset.state_dim(), f32::INFINITY);
-        let mut high = Array1::from_elem(dataset.state_dim(), f32::NEG_INFINITY);
-        for row in dataset.states().rows().into_iter().chain(dataset.next_states().rows()) {
-            low.zip_mut_with(&row, |low, &value| *low = low.min(value));
-            high.zip_mut_with(&row, |high, &value| *high = high.max(value));
-        }
-        Self { low, high, angles: Vec::new() }
+        let (states, next_states) = (dataset.states(), dataset.next_states());
+        let range = |column: usize| {
+            let all =
+                || states.column(column).into_iter().chain(next_states.column(column)).copied();
+            let usual = Usual::of(states.column(column).iter().copied());
+            let is_odd = |value: f32| usual.is_some_and(|usual| usual.is_far(value));
+            let odd = states.column(column).iter().filter(|value| is_odd(**value)).count();
+            let are_few = odd as f64 <= (FEW * states.nrows() as f64).max(LEAST_FEW);
+            let counted = all().filter(|&value| !are_few || !is_odd(value));
+            let none = (f32::INFINITY, f32::NEG_INFINITY);
+            counted.fold(none, |(low, high), value| (low.min(value), high.max(value)))
+        };
+        let (low, high): (Vec<f32>, Vec<f32>) = (0..dataset.state_dim()).map(range).unzip();
+        Self { low: low.into(), high: high.into(), angles: Vec::new() }
     }
 
     /// Widened on both sides by `share` of their width.

@@ -1,6 +1,7 @@
 //! Where episodes start.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ndarray::{Array2, Axis};
@@ -33,6 +34,8 @@ pub struct Starts {
     pub states: Array2<f32>,
     /// Which observed state each came from; `None` when all are independent draws from `p_0`.
     pub observed: Option<Vec<usize>>,
+    /// The logged rows that each goes through in what no action influences; none if there is nothing of that kind.
+    pub(crate) logged: Vec<Range<usize>>,
 }
 
 impl InitialStates {
@@ -69,7 +72,7 @@ impl InitialStates {
         }
         check_finite(part, states.indexed_iter().map(|((row, column), &v)| (row, column, v)))?;
         let observed = matches!(self, Self::Observed(_)).then_some(rows);
-        Ok(Starts { states, observed })
+        Ok(Starts { states, observed, logged: Vec::new() })
     }
 }
 

@@ -169,6 +169,7 @@ pub(crate) fn calibrated(dynamics: impl Dynamics) -> Model {
         data_range: StateBounds::new(-&widest, widest).expect("a range"),
         reward_range: [-1e3, 1e3],
         range_widening: 0.5,
+        exogenous: Vec::new(),
         data: DataIdentity {
             rows: 0,
             episodes: 0,

@@ -1,0 +1,58 @@
+//! What a column usually holds.
+
+/// Columns with fewer values are left alone.
+const LEAST: usize = 200;
+
+/// Values are far from the usual ones if they are farther than so many times their width.
+const FAR: f32 = 10.0;
+
+/// What a column usually holds: all but the lowest and the highest hundredth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Usual {
+    /// The smallest.
+    pub low: f32,
+    /// The largest.
+    pub high: f32,
+}
+
+impl Usual {
+    /// `None` if nearly all values are the same, or if there are few. What is not finite does not count.
+    pub fn of(values: impl Iterator<Item = f32>) -> Option<Self> {
+        let mut values: Vec<f32> = values.filter(|value| value.is_finite()).collect();
+        if values.len() < LEAST {
+            return None;
+        }
+        let last = values.len() - 1;
+        let mut at = |share: f64| {
+            let index = (share * last as f64).round() as usize;
+            *values.select_nth_unstable_by(index, f32::total_cmp).1
+        };
+        let (low, high) = (at(0.01), at(0.99));
+        (low < high).then_some(Self { low, high })
+    }
+
+    /// How far beyond the usual a value is, in widths; negative within.
+    pub fn beyond(&self, value: f32) -> f32 {
+        (self.low - value).max(value - self.high) / (self.high - self.low)
+    }
+
+    /// Whether a value is like nothing else in the column.
+    pub fn is_far(&self, value: f32) -> bool {
+        self.beyond(value) > FAR
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_odd_values_change_nothing() {
+        let plain = || (0..1000).map(|index| 20.0 + (index % 10) as f32 / 10.0);
+        let usual = Usual::of(plain().chain([850.0, f32::NAN])).unwrap();
+        assert_eq!([usual.low, usual.high], [20.0, 20.9]);
+        assert!(usual.is_far(850.0) && usual.is_far(-40.0) && !usual.is_far(25.0));
+        assert_eq!(Usual::of(plain().take(100)), None);
+        assert_eq!(Usual::of((0..1000).map(|index| f32::from(u8::from(index == 5)))), None);
+    }
+}
