@@ -81,7 +81,7 @@ python:
     cp -r python/hambo target/python-package/
     # Without symbols, as in a wheel: it loads faster.
     strip --strip-unneeded -o target/python-package/hambo/_native.abi3.so target/debug/lib_native.so
-    "$bin/ruff" check python reproductions && "$bin/ruff" format --check python reproductions examples
+    "$bin/ruff" check python reproductions examples && "$bin/ruff" format --check python reproductions examples
     # From elsewhere: in `python` the folder `hambo` would be taken for the built package.
     cd target
     export PYTHONPATH="$PWD/python-package" MYPYPATH="$PWD/python-package"
@@ -100,7 +100,7 @@ python-test profile="dev":
     rm -rf target/wheels
     "$bin/maturin" build --quiet --profile {{profile}}
     "$bin/pip" install --quiet --force-reinstall --no-deps target/wheels/hambo-*.whl
-    "$bin/ruff" check python reproductions && "$bin/ruff" format --check python reproductions examples
+    "$bin/ruff" check python reproductions examples && "$bin/ruff" format --check python reproductions examples
     # From elsewhere: in `python` the folder `hambo` would be taken for the installed package.
     cd target
     "$bin/pytest" --config-file ../pyproject.toml ../python/tests

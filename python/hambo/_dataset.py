@@ -375,6 +375,11 @@ class Dataset:
         return np.array([rewards[start:end].sum() for start, end, *_ in self._inner.episodes])
 
     @property
+    def exogenous(self) -> list[str]:
+        """Columns of the state that no action influences."""
+        return [self.state_names[column] for column in self._inner.exogenous]
+
+    @property
     def state_names(self) -> list[str]:
         """Names of the state columns, as expressions use them: ``state_0`` and so on if nobody named them."""
         names = self._inner.names

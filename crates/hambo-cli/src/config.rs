@@ -117,13 +117,16 @@ pub(crate) struct Loaded {
     pub config: Config,
     /// Paths in the settings are relative to this.
     pub base: PathBuf,
+    /// The file that was found without being named.
+    pub found: Option<PathBuf>,
 }
 
 impl Loaded {
     /// Reads the file, if there is one, and applies `--set` and `--seed`.
     pub(crate) fn of(settings: &Settings) -> Result<Self> {
         let found = || Path::new(FILE).is_file().then(|| PathBuf::from(FILE));
-        let file = settings.config.clone().or_else(found);
+        let found = if settings.config.is_none() { found() } else { None };
+        let file = settings.config.clone().or_else(|| found.clone());
         let mut config = match &file {
             Some(file) => read(file)?,
             None => Config::default(),
@@ -134,7 +137,7 @@ impl Loaded {
         config = change(config, &settings.set)?;
         config.seed = settings.seed.unwrap_or(config.seed);
         let base = file.as_deref().and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
-        Ok(Self { config, base })
+        Ok(Self { config, base, found })
     }
 }
 

@@ -10,6 +10,7 @@ mod command;
 mod config;
 mod describe;
 mod failure;
+mod halves;
 mod interrupt;
 mod logs;
 mod progress;

@@ -2,19 +2,23 @@
 
 use std::path::Path;
 
-use hambo::{Dataset, Model, Seed};
+use hambo::{Dataset, Model, Observer, Seed};
 use hambo_io::model::{Origin, SavedModel};
 use hambo_io::profile::{self, Proposal};
 use hambo_io::read::{self, Mapping};
 
 use crate::config::{Config, Loaded};
 use crate::failure::{Failure, Result};
+use crate::halves::Halves;
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::screen::count;
 
 /// Reads a log, and tells what the reader had to decide.
 pub(crate) fn read(data: &Path, loaded: &Loaded, progress: &Progress) -> Result<Dataset> {
+    if let Some(file) = &loaded.found {
+        progress.note(&format!("settings are those of {}", file.display()));
+    }
     progress.begin("read");
     let opened = read::open(data, &loaded.config.mapping())?;
     progress.end();
@@ -47,15 +51,22 @@ pub(crate) fn proposal(data: &Path, config: &Config) -> Result<Option<Proposal>>
     }
 }
 
-/// Fits a model to logs that the user calls `from`.
+/// Fits a model to logs that the user calls `from`. A fit that is interrupted goes on the next time, if it is said
+/// where the model is to be.
 pub(crate) fn fit(
     data: &Dataset,
     from: &Path,
     config: &Config,
+    into: Option<&Path>,
     progress: &Progress,
 ) -> Result<SavedModel> {
     progress.begin("fit");
-    let model = Model::fit(data, &config.model, Seed(config.seed), progress)?;
+    let halves = into.map(|place| Halves::beside(place, progress));
+    let observer: &dyn Observer = match &halves {
+        Some(halves) => halves,
+        None => progress,
+    };
+    let model = Model::fit(data, &config.model, Seed(config.seed), observer)?;
     progress.end();
     let origin = Origin::of(data, from, config.to_toml()?);
     Ok(SavedModel { model, origin })

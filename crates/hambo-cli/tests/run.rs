@@ -101,6 +101,36 @@ fn a_killed_run_that_is_resumed_finds_the_same_bits() {
 }
 
 #[test]
+fn a_killed_fit_goes_on_and_makes_the_same_model() {
+    let place = Place::new();
+    let fit =
+        "fit logs.csv --set model.ensemble.max_steps=20000 --set model.ensemble.patience=2000";
+    let mut child = place.start(&format!("{fit} --out killed"));
+    let kept = || fs::read_dir(place.path("killed.unfinished")).map_or(0, Iterator::count) > 0;
+    wait_for(kept, &mut child);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!place.path("killed").exists(), "it was killed too late to be a test");
+    let again = place.run(&format!("{fit} --out killed"));
+    assert_done(&again);
+    assert!(text(&again.stderr).contains("goes on with"), "{}", text(&again.stderr));
+    assert!(!place.path("killed.unfinished").exists(), "what is finished leaves nothing behind");
+    assert_done(&place.run(&format!("{fit} --out whole")));
+    let checksums =
+        |model: &str| fs::read_to_string(place.path(model).join("checksums.txt")).unwrap();
+    assert_eq!(checksums("killed"), checksums("whole"));
+}
+
+#[test]
+fn a_model_that_cannot_be_written_is_said_before_it_is_fitted() {
+    let place = Place::new();
+    let output =
+        place.run("fit logs.csv --out /proc/nowhere/model --set model.ensemble.max_steps=1000000");
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("/proc/nowhere"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn a_resumed_run_with_other_settings_is_refused() {
     let place = Place::new();
     let evaluate = "evaluate logs.csv --policy policy.onnx --out run";

@@ -32,6 +32,22 @@ pub trait Observer: Sync {
         Ok(None)
     }
 
+    /// What [`keep_half`](Self::keep_half) was given last, for the work of that name.
+    fn recall_half(&self, _work: &str) -> Result<Option<Vec<u8>>, BoxError> {
+        Ok(None)
+    }
+
+    /// Whether halves are kept: they take time to make.
+    fn keeps_halves(&self) -> bool {
+        false
+    }
+
+    /// Work of that name has come so far, and is not finished. Its name changes with everything that it depends
+    /// on.
+    fn keep_half(&self, _work: &str, _half: &[u8]) -> Result<(), BoxError> {
+        Ok(())
+    }
+
     /// A part is finished: `found` is a [`Finding`](crate::Finding) as JSON.
     fn keep(&self, _part: &str, _found: &[u8]) -> Result<(), BoxError> {
         Ok(())

@@ -1,9 +1,15 @@
 //! One seed, one answer: not the number of threads, nor the run, changes a bit.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+
 use hambo::dynamics::ensemble::{Ensemble, EnsembleSettings};
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
-use hambo::{Dynamics, Prediction, Seed, Silent, Streams, collect};
+use hambo::{
+    BoxError, Dynamics, Error, Event, Observer, Prediction, Seed, Silent, Streams, collect,
+};
 
 /// Parameters and predictions of a fit inside a pool of `threads` threads. The networks have the
 /// default width, so that every product and every pass is large enough to be split.
@@ -34,4 +40,63 @@ fn same_seed_same_bits_on_one_and_two_threads_and_across_runs() {
         assert!(one == fit(1, kernel_spans_members), "a second run differs");
         assert!(one == fit(3, kernel_spans_members), "three threads differ from one");
     }
+}
+
+/// Stops a fit at a step, and remembers how far it had come.
+struct Interrupted {
+    at: Option<usize>,
+    half: Mutex<HashMap<String, Vec<u8>>>,
+    first: Mutex<Option<usize>>,
+}
+
+impl Observer for Interrupted {
+    fn observe(&self, event: &Event) -> ControlFlow<()> {
+        self.first.lock().unwrap().get_or_insert(event.step);
+        if Some(event.step) == self.at { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn recall_half(&self, work: &str) -> Result<Option<Vec<u8>>, BoxError> {
+        Ok(self.half.lock().unwrap().get(work).cloned())
+    }
+
+    fn keeps_halves(&self) -> bool {
+        true
+    }
+
+    fn keep_half(&self, work: &str, half: &[u8]) -> Result<(), BoxError> {
+        self.half.lock().unwrap().insert(work.into(), half.to_vec());
+        Ok(())
+    }
+}
+
+#[test]
+fn a_fit_that_was_interrupted_goes_on_and_ends_with_the_same_bits() {
+    let seed = Seed(11);
+    let (task, behaviour) = (pendulum::task(100), SwingUp::DETUNED.noisy(0.5));
+    let logs = collect(&Pendulum, &task, &behaviour, 20, &mut Streams::new(seed, "logs")).unwrap();
+    let settings = EnsembleSettings {
+        hidden: vec![16],
+        max_steps: 60,
+        evaluate_every: 4,
+        ..EnsembleSettings::default()
+    };
+    let fit = |observer: &dyn Observer| {
+        let (model, report) = Ensemble::fit(&logs.all(), &settings, seed, observer)?;
+        hambo::Result::Ok((model.networks().to_safetensors(), report))
+    };
+    let whole = fit(&Silent).unwrap();
+    let mut observer =
+        Interrupted { at: Some(50), half: Mutex::new(HashMap::new()), first: Mutex::new(None) };
+    assert!(matches!(fit(&observer), Err(Error::Cancelled { step: 50, .. })));
+    observer.at = None;
+    *observer.first.lock().unwrap() = None;
+    assert!(fit(&observer).unwrap() == whole, "another result than in one go");
+    // It was kept at every fifth look, the last time after forty steps.
+    assert_eq!(*observer.first.lock().unwrap(), Some(41));
+
+    // Other data, settings or seeds begin anew.
+    *observer.first.lock().unwrap() = None;
+    let other = Ensemble::fit(&logs.all(), &settings, Seed(12), &observer);
+    assert!(other.is_ok());
+    assert_eq!(*observer.first.lock().unwrap(), Some(1));
 }

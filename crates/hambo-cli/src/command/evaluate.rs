@@ -11,6 +11,7 @@ use crate::args::{Evaluate, Outputs};
 use crate::assess::{self, Candidate, assess, document, record, resumable, with_baseline};
 use crate::config::Loaded;
 use crate::failure::{Exit, Failure, Result};
+use crate::halves::Halves;
 use crate::progress::Progress;
 use crate::run::{Run, RunRecord};
 use crate::screen::count;
@@ -175,10 +176,11 @@ impl<'a> Basis<'a> {
         if let Some(place) = place.as_ref().filter(|place| place.exists()) {
             return logs::load(place);
         }
-        let saved = logs::fit(&dataset, path, &loaded.config, progress)
+        let saved = logs::fit(&dataset, path, &loaded.config, place.as_deref(), progress)
             .map_err(|failure| resumable(failure, run.is_some()))?;
         if let Some(place) = &place {
             saved.save(place)?;
+            Halves::beside(place, progress).forget();
         }
         Ok(saved)
     }

@@ -6,6 +6,7 @@ use hambo_io::atomic;
 use crate::args::Fit;
 use crate::config::Loaded;
 use crate::failure::{Exit, Failure, Result};
+use crate::halves::Halves;
 use crate::progress::Progress;
 use crate::{config, describe, logs, screen};
 
@@ -25,8 +26,13 @@ pub(crate) fn run(args: &Fit, quiet: bool, progress: &Progress) -> Result<Exit> 
     }
     atomic::check_new_directory(&args.out)?;
     let dataset = logs::read(&args.data, &loaded, progress)?;
-    let saved = logs::fit(&dataset, &args.data, &loaded.config, progress)?;
+    let saved = logs::fit(&dataset, &args.data, &loaded.config, Some(&args.out), progress)
+        .map_err(|failure| match failure {
+            Failure::Interrupted(_) => failure.with_advice("the same command goes on from here"),
+            other => other,
+        })?;
     saved.save(&args.out)?;
+    Halves::beside(&args.out, progress).forget();
     let mut text = if quiet { String::new() } else { describe::model(&saved.model) };
     text += &format!("model written to {}\n", args.out.display());
     screen::print(&text)?;

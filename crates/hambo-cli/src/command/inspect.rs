@@ -27,6 +27,9 @@ pub(crate) fn run(args: &Inspect, quiet: bool, progress: &Progress) -> Result<Ex
     if args.settings.show_config {
         return config::show(&loaded.config);
     }
+    if let Some(file) = &loaded.found {
+        progress.note(&format!("settings are those of {}", file.display()));
+    }
     progress.begin("read");
     let found = Found::of(args, &loaded)?;
     progress.end();

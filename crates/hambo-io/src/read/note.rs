@@ -112,7 +112,7 @@ impl fmt::Display for Note {
         match self {
             Self::LastRowsDropped { rows, terminations } => write!(
                 f,
-                "the last rows of {rows} episodes, {terminations} of them terminated, were dropped: \
+                "the last row of {rows} episodes, {terminations} of them terminated, was dropped: \
                  the file holds no next states"
             ),
             Self::UnmarkedEnds { episodes } => {

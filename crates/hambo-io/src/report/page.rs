@@ -100,8 +100,8 @@ fn top(contents: &Contents<'_>, figures: &[Figure]) -> String {
     let sentences: Vec<String> = sentences.into_iter().flatten().collect();
     let bounds = figures.iter().find(|figure| figure.name == "bounds").map(picture);
     format!(
-        "<div class=\"top {class}\"><div>{}{}<p class=\"sentence\">{}</p>\
-         <dl class=\"facts\">{facts}</dl><p class=\"covers\">{} See <a href=\"#guarantee\">what is \
+        "<div class=\"top {class}\"><div>{}{}<dl class=\"facts\">{facts}</dl>\
+         <p class=\"sentence\">{}</p><p class=\"covers\">{} See <a href=\"#guarantee\">what is \
          guaranteed</a>.{}</p></div>{}</div>",
         frame::badge(sign, &contents.verdict.to_string()),
         short::in_short(contents),

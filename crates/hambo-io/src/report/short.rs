@@ -39,12 +39,14 @@ fn better(contents: &Contents<'_>) -> String {
     match (is_proven, &contents.verdict) {
         (true, Verdict::Inconclusive { .. }) => {
             format!(
-                "It seems so: than {than} by at least {bound}, but there are doubts about that number."
+                "It seems so: better than {than} by at least {bound}, but there are doubts about that number."
             )
         }
-        (true, _) => format!("Yes: than {than}, by at least {bound}."),
+        (true, _) => format!("Yes: better than {than} by at least {bound}."),
         (false, _) => {
-            format!("That is not proven: than {than} it is better by {bound} at the least.")
+            format!(
+                "That is not proven: compared with {than}, it may earn as little as {bound} more."
+            )
         }
     }
 }

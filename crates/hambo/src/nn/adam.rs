@@ -8,6 +8,8 @@ use super::burn::backend::tensor::FloatTensor;
 use super::burn::backend::{Backend, Dispatch, Flex, backend_extension};
 use super::burn::tensor::Tensor;
 use super::burn::{self};
+use super::device::{Device, array};
+use ndarray::Array2;
 use rayon::prelude::*;
 
 const FIRST_DECAY: f32 = 0.9;
@@ -49,6 +51,24 @@ impl Adam {
         );
         self.moments = Some((Tensor::from_dispatch(first), Tensor::from_dispatch(second)));
         Tensor::from_dispatch(params)
+    }
+}
+
+impl Adam {
+    /// Steps taken.
+    pub(crate) fn steps(&self) -> i32 {
+        self.steps
+    }
+
+    /// The two moments, if a step was taken.
+    pub(crate) fn moments(&self) -> Option<[Array2<f32>; 2]> {
+        self.moments.as_ref().map(|(first, second)| [array(first.clone()), array(second.clone())])
+    }
+
+    /// As it was after so many steps.
+    pub(crate) fn resumed([first, second]: [Array2<f32>; 2], steps: i32, device: Device) -> Self {
+        let moments = Some((device.tensor(first.view()), device.tensor(second.view())));
+        Self { moments, steps }
     }
 }
 

@@ -8,14 +8,18 @@
 //! members on the same rows, and adds no frozen random function to them; see NOTATION.md.
 
 mod bag;
+mod best;
+mod half;
 mod saved;
 
-use ndarray::{Array2, ArrayView2, Axis, s};
+use ndarray::{ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
 pub use bag::Bag;
 pub use saved::SavedEnsemble;
 
+use self::best::Best;
+use self::half::{Half, Keeper};
 use super::svgd::{self, SteinKernel};
 use super::{Dynamics, MemberPrediction, Members, Prediction, check_batch};
 use crate::dataset::{self, Batch, Dataset, Standardizer, Subset, Target};
@@ -182,16 +186,22 @@ impl Ensemble {
         let train = data.only(|episode| bag.is_seen(episode));
         let looked_at = bag.rows_to_look_at(data, settings.held_out, seed);
         let mut model = Self::untrained(&train, settings, seed);
-        let mut rng = seed.stream("fit: mini-batches");
-        let mut adam = Adam::default();
-        let mut best = Best::new(&model.networks);
-        let mut history = Vec::new();
-        let mut step = 0;
-        while step < settings.max_steps && best.looks_since < settings.patience {
-            let rows = train.sample(settings.batch_size, &mut rng);
-            let rate = cosine(settings.learning_rate, step, settings.max_steps);
-            model.step(train.dataset(), &rows, bag, &mut adam, settings, rate);
-            step += 1;
+        let keeper = Keeper::new(data, &format!("{settings:?}"), seed, observer);
+        let fresh = Half {
+            step: 0,
+            adam: Adam::default(),
+            best: Best::new(&model.networks),
+            history: Vec::new(),
+            rng: seed.stream("fit: mini-batches"),
+        };
+        let mut half = keeper.go_on(fresh, &mut model.networks)?;
+        while half.step < settings.max_steps && half.best.looks_since < settings.patience {
+            let rows = train.sample(settings.batch_size, &mut half.rng);
+            let rate = cosine(settings.learning_rate, half.step, settings.max_steps);
+            model.step(train.dataset(), &rows, bag, &mut half.adam, settings, rate);
+            half.step += 1;
+            let Half { step, best, history, .. } = &mut half;
+            let step = *step;
             let metric = history.last().map(|&(_, value)| ("held-out log-likelihood", value));
             report(observer, &Event { stage: "fit", step, of: settings.max_steps, metric })?;
             if step % settings.evaluate_every == 0 || step == settings.max_steps {
@@ -208,7 +218,9 @@ impl Ensemble {
                 }
                 best.look(step, &members, &model.networks);
             }
+            keeper.keep(&half, &model.networks, settings.evaluate_every)?;
         }
+        let Half { step, best, history, .. } = half;
         let best_step = best.steps.iter().copied().max().unwrap_or(0);
         model.networks.set_params(settings.device.tensor(best.params.view()));
         Ok((model, EnsembleReport { steps: step, best_step, held_out: history }))
@@ -360,44 +372,6 @@ fn log_likelihoods(outputs: Tensor<3>, targets: Tensor<3>) -> Tensor<2> {
     let error = (targets - mean) / std.clone();
     let terms = error.square() * -0.5 - std.log();
     terms.sum_dim(2).reshape([members, rows])
-}
-
-/// The best parameters of every member so far.
-struct Best {
-    /// `[K, len]`
-    params: Array2<f32>,
-    values: Vec<f64>,
-    steps: Vec<usize>,
-    looks_since: usize,
-}
-
-impl Best {
-    fn new(networks: &Mlps) -> Self {
-        let members = networks.members();
-        Self {
-            params: array(networks.params().clone()),
-            values: vec![f64::NEG_INFINITY; members],
-            steps: vec![0; members],
-            looks_since: 0,
-        }
-    }
-
-    /// Keeps what has improved. A member about which nothing is known keeps its last parameters.
-    fn look(&mut self, step: usize, values: &[Option<f64>], networks: &Mlps) {
-        let now = array(networks.params().clone());
-        self.looks_since += 1;
-        for (member, value) in values.iter().enumerate() {
-            let improved = value.is_some_and(|value| value > self.values[member]);
-            if let (true, Some(value)) = (improved, value) {
-                self.values[member] = *value;
-                self.looks_since = 0;
-            }
-            if improved || value.is_none() {
-                self.steps[member] = step;
-                self.params.row_mut(member).assign(&now.row(member));
-            }
-        }
-    }
 }
 
 /// Means and stds `[K, rows, width]` from raw outputs `[K, rows, 2 width]`.
