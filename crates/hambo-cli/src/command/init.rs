@@ -44,7 +44,8 @@ pub(crate) fn run(args: &Init, progress: &Progress) -> Result<Exit> {
         }
         None => None,
     };
-    let text = filled(config, data.as_ref().map(|(path, dataset)| (path.as_str(), dataset)))?;
+    let data = data.as_ref().map(|(path, dataset)| (path.as_str(), dataset));
+    let text = filled(config, data, &args.set)?;
     if printed {
         screen::print(&text)?;
     } else {
@@ -55,12 +56,12 @@ pub(crate) fn run(args: &Init, progress: &Progress) -> Result<Exit> {
 }
 
 /// The file's text. Settings that the data or the user decided are active, all others comments.
-fn filled(mut config: Config, data: Option<(&str, &Dataset)>) -> Result<String> {
+fn filled(mut config: Config, data: Option<(&str, &Dataset)>, set: &[String]) -> Result<String> {
     let mut active: BTreeSet<String> = ["seed"].map(String::from).into();
     let mapped = toml::Table::try_from(&config.data).unwrap_or_default();
     let is_set = |value: &toml::Value| value.as_array().is_none_or(|list| !list.is_empty());
-    let set = mapped.iter().filter(|(_, value)| is_set(value));
-    active.extend(set.map(|(key, _)| format!("data.{key}")));
+    let said = mapped.iter().filter(|(_, value)| is_set(value));
+    active.extend(said.map(|(key, _)| format!("data.{key}")));
     let mut about = String::new();
     let mut about_bounds = "";
     let mut template = TaskSettings {
@@ -111,6 +112,10 @@ fn filled(mut config: Config, data: Option<(&str, &Dataset)>) -> Result<String> 
         template.termination = Some(format!("abs({{{first}}}) > 10"));
     }
     config.task = template;
+    // What the user has said replaces every example.
+    config = change(config, set)?;
+    let key = |pair: &String| pair.split_once('=').map(|(key, _)| key.trim().to_owned());
+    active.extend(set.iter().filter_map(key));
     config.data = example_mapping(&config.data);
     config.constraints.entry("example".into()).or_insert("1 - abs(x)".into());
     config.model.gp.get_or_insert(GpSettings::default());
@@ -216,13 +221,27 @@ mod tests {
 
     #[test]
     fn a_written_file_holds_the_defaults() {
-        let text = filled(Config::default(), None).unwrap();
+        let text = filled(Config::default(), None, &[]).unwrap();
         assert_eq!(toml::from_str::<Config>(&text).unwrap(), Config::default(), "{text}");
     }
 
     #[test]
+    fn what_was_set_is_active() {
+        let set = ["task.reward=-cost", "policy.inputs=[\"x\"]", "task.unit=EUR"].map(String::from);
+        let config = change(Config::default(), &set).unwrap();
+        let text = filled(config, None, &set).unwrap();
+        let read: Config = toml::from_str(&text).unwrap();
+        assert_eq!(read.task.reward.as_deref(), Some("-cost"), "{text}");
+        assert_eq!(
+            (read.policy.inputs, read.task.unit.as_deref()),
+            (vec!["x".into()], Some("EUR"))
+        );
+        assert_eq!(read.task.termination, None);
+    }
+
+    #[test]
     fn every_line_but_the_header_can_be_made_active() {
-        let text = filled(Config::default(), None).unwrap();
+        let text = filled(Config::default(), None, &[]).unwrap();
         let active: String = text
             .lines()
             .filter_map(|line| {
@@ -240,7 +259,7 @@ mod tests {
 
     #[test]
     fn every_setting_is_explained_by_its_documentation() {
-        let text = filled(Config::default(), None).unwrap();
+        let text = filled(Config::default(), None, &[]).unwrap();
         for part in
             ["Steps per episode.", "Most rounds.", "Probability with which the bound may fail"]
         {
