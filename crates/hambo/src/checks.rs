@@ -4,7 +4,7 @@ use crate::dynamics::Confidence;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::settings::EvaluationSettings;
-use crate::task::{Against, Baseline, Task};
+use crate::task::{Against, Baseline, InitialStates, Task};
 use crate::variant::Variant;
 use crate::warning::Warning;
 
@@ -48,6 +48,7 @@ pub(crate) fn of_model(
         let column = model.data.names.output(output).to_owned();
         warnings.push(Warning::PersistentErrors { column, autocorrelation });
     }
+    warnings.extend(of_starts(model, task, thresholds.outside_data));
     let contradictions = model.logged.contradictions(task, thresholds)?;
     match settings.rules_differ {
         true if !contradictions.is_empty() => warnings.push(Warning::WeakerSetting {
@@ -61,6 +62,27 @@ pub(crate) fn of_model(
         false => warnings.extend(contradictions),
     }
     Ok(warnings)
+}
+
+/// Initial states that no log has come near: those of another plant, or in another unit.
+fn of_starts(model: &Model, task: &Task, most: f64) -> Option<Warning> {
+    let (InitialStates::Observed(states) | InitialStates::Fixed(states)) = &task.initial_states
+    else {
+        return None;
+    };
+    let usual = model.data_range.widened(model.range_widening);
+    if states.ncols() != usual.low().len() {
+        return None;
+    }
+    let share = |beyond: usize| beyond as f64 / states.nrows().max(1) as f64;
+    let all = usual.beyond(states).iter().filter(|&&beyond| beyond).count();
+    let in_column = |column: &usize| {
+        let (low, high) = (usual.low()[*column], usual.high()[*column]);
+        states.column(*column).iter().filter(|value| !(low..=high).contains(*value)).count()
+    };
+    let worst = (0..states.ncols()).max_by_key(in_column)?;
+    let column = model.data.names.output(worst).to_owned();
+    (share(all) > most).then(|| Warning::ForeignStarts { column, share: share(all) })
 }
 
 /// Says early that what the logs earned over the horizon is not known.

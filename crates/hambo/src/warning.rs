@@ -132,6 +132,13 @@ pub enum Warning {
         /// Of how many.
         of: usize,
     },
+    /// Initial states lie where no logged state is: another unit, perhaps.
+    ForeignStarts {
+        /// The column in which most of them do.
+        column: String,
+        /// Share of the initial states.
+        share: f64,
+    },
     /// Few initial states were observed.
     FewStarts {
         /// Independent observations.
@@ -208,6 +215,7 @@ impl Warning {
             Self::FewCalibrationEpisodes { .. } => "few_calibration_episodes",
             Self::FewReplayed { .. } => "few_replayed",
             Self::SharedEpisodes { .. } => "shared_episodes",
+            Self::ForeignStarts { .. } => "foreign_starts",
             Self::FewStarts { .. } => "few_starts",
             Self::SkewedReturns { .. } => "skewed_returns",
             Self::NoTermination { .. } => "no_termination",
@@ -266,6 +274,9 @@ impl Warning {
                 "give logs with more episodes, or set aside more of them for calibration"
             }
             Self::FewReplayed { .. } => "give logs with more episodes",
+            Self::ForeignStarts { .. } => {
+                "check the units of the initial states, and their columns"
+            }
             Self::SharedEpisodes { .. } => {
                 "fit the model on episodes that the policy was not trained on, if there are enough"
             }
@@ -299,7 +310,9 @@ impl Warning {
             }
             Self::EstimatedNorm { .. } => Some("model.gp.norm_bound"),
             Self::LearnedKernel => Some("model.gp.fixed"),
-            Self::FewStarts { .. } | Self::SkewedReturns { .. } => Some("task.initial_states"),
+            Self::FewStarts { .. } | Self::ForeignStarts { .. } | Self::SkewedReturns { .. } => {
+                Some("task.initial_states")
+            }
             Self::FewReplayed { .. } => Some("evaluation.thresholds.few_calibration_episodes"),
             Self::WeakerSetting { .. } => Some("evaluation.accept_weaker"),
             Self::SharedEpisodes { .. } => None,
@@ -335,6 +348,7 @@ impl Warning {
             | Self::LearnedKernel
             | Self::FewReplayed { .. }
             | Self::FewStarts { .. }
+            | Self::ForeignStarts { .. }
             | Self::SharedEpisodes { .. }
             | Self::NoTermination { .. }
             | Self::WeakerSetting { .. } => About::default(),
@@ -353,6 +367,7 @@ impl Warning {
     /// | `more_ends` | yes | the cost of terminating is learned from too few terminations |
     /// | `termination_contradicts_logs`, `reward_contradicts_logs` | yes | the bound is on another task than the logged one |
     /// | `foreign_actions`, `at_limits` | yes, of conservative variants | no data says what follows there |
+    /// | `foreign_starts` | yes | no data says what follows there, or the units differ |
     /// | `no_termination` | yes | the bound is on episodes that go on where real ones end |
     /// | `estimated_norm`, `learned_kernel` | no | the proof no longer applies, but the bound stands where an ensemble's stands: on calibration |
     /// | `few_calibration_episodes` | no | the calibration is rougher for it, in either direction |
@@ -378,6 +393,7 @@ impl Warning {
             | Self::MoreEnds { .. }
             | Self::TerminationContradictsLogs { .. }
             | Self::RewardContradictsLogs { .. }
+            | Self::ForeignStarts { .. }
             | Self::NoTermination { .. } => true,
             Self::WeakerSetting { accepted, .. } => !accepted,
             Self::FewReplayed { episodes } => *episodes == 0,
@@ -507,6 +523,11 @@ impl fmt::Display for Warning {
                 f,
                 "the policy was trained on {shared} of the {of} episodes that the model was fitted on, so that \
                  what it takes for good may be the model's own error"
+            ),
+            Self::ForeignStarts { column, share } => write!(
+                f,
+                "{:.1} % of the initial states lie beyond all that was logged, most of them in `{column}`",
+                100.0 * share
             ),
             Self::FewStarts { observed } => {
                 write!(f, "the Monte Carlo error rests on only {observed} observed initial states")

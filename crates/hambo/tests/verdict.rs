@@ -93,10 +93,11 @@ fn kind(warning: &Warning) -> usize {
         Warning::FewCalibrationEpisodes { .. } => 18,
         Warning::FewReplayed { .. } => 19,
         Warning::SharedEpisodes { .. } => 20,
+        Warning::ForeignStarts { .. } => 21,
     }
 }
 
-const KINDS: usize = 21;
+const KINDS: usize = 22;
 
 /// Every kind, of a variant where it has one, and whether it stops a certificate.
 fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
@@ -145,6 +146,7 @@ fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
         (Warning::FewReplayed { episodes: 0 }, true),
         (skewed, bounds),
         (Warning::NoTermination { terminated_episodes: 3 }, true),
+        (Warning::ForeignStarts { column: "x".into(), share: 0.5 }, true),
         (Warning::Diverged { objective: objective(), variant, restarts: 1 }, false),
         (weaker(false), true),
         (weaker(true), false),

@@ -4,10 +4,12 @@
 mod common;
 
 use common::linear::{Scattered, Steer, logs, model, task, truth};
+use hambo::task::InitialStates;
 use hambo::{
-    Evaluation, EvaluationSettings, LoggedEpisodes, Model, Seed, Silent, Variant, Warning,
+    Evaluation, EvaluationSettings, LoggedEpisodes, Model, Seed, Silent, Task, Variant, Warning,
     WorldsLimit,
 };
+use ndarray::array;
 
 fn evaluate(model: &Model) -> Evaluation {
     evaluate_with(model, EvaluationSettings::default())
@@ -35,6 +37,22 @@ fn worlds_that_are_right_but_for_chance_need_no_factor() {
         held += usize::from(found.lower_bound.unwrap() <= truth());
     }
     assert!(held >= 18, "{held} of 20 bounds hold");
+}
+
+#[test]
+fn starts_in_another_unit_are_noticed() {
+    let model = model(Scattered::around_the_truth(0.0, 0), &logs(60, 0));
+    let codes = |task: &Task| {
+        let settings = EvaluationSettings { episodes: 100, ..Default::default() };
+        let found = model.evaluate(&Steer, task, &settings, Seed(1), &Silent).unwrap();
+        found.warnings.iter().map(Warning::code).collect::<Vec<_>>()
+    };
+    assert!(!codes(&task()).contains(&"foreign_starts"));
+    let range = model.data_range.columns()[0];
+    // Celsius in place of Fahrenheit, or the other way round.
+    let elsewhere = array![[1.8 * range[1] + 32.0], [1.8 * range[0] + 32.0]];
+    let task = Task { initial_states: InitialStates::Fixed(elsewhere), ..task() };
+    assert!(codes(&task).contains(&"foreign_starts"));
 }
 
 /// A twentieth of the logged scale in every step, the same in all members.
