@@ -3,7 +3,7 @@
 Every data set is 60 days from a seed of its own, every setting but the plant's own `hambo.toml` a default. A run that
 was interrupted goes on with the same command. Needs numpy, onnx and the `hambo` command.
 
-    python study.py --work work --out results.jsonl --seeds 100 112
+    python study.py --work work --out results.jsonl --seeds 200 212
     python study.py --summary results.jsonl
 """
 

@@ -6,7 +6,7 @@ import json
 import logging
 
 from . import _native
-from ._checks import checked_finite, checked_seed, given_as
+from ._checks import checked_finite, checked_seed, checked_threads, given_as
 from ._dataset import Dataset
 from ._evaluate import task_document
 from ._functions import TransitionFunction, transition_function
@@ -35,6 +35,7 @@ def backtest(
     range_widening: float = 0.5,
     seed: int = 0,
     progress: ProgressOption = None,
+    threads: int | None = None,
 ) -> Backtest:
     """Hold what would have been certified of the logs against what they earned.
 
@@ -48,7 +49,7 @@ def backtest(
         At least two sources of five episodes (`Dataset.with_sources`), or ten episodes.
     settings
         How the worlds are fitted.
-    horizon, delta, reward, termination, discount, state_bounds, reward_bounds, progress
+    horizon, delta, reward, termination, discount, state_bounds, reward_bounds, progress, threads
         As for `evaluate`.
     range_widening, seed
         As for `fit`.
@@ -77,6 +78,7 @@ def backtest(
             reward=None if reward is None else transition_function(reward, "reward"),
             termination=None if termination is None else transition_function(termination, "termination"),
             progress=course.listener,
+            threads=checked_threads(threads),
         )
     found = Backtest._of(json.loads(text))
     _log.info("%s", found.summary)

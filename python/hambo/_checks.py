@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._findings import VARIANTS
 from .errors import SettingError
 
-__all__ = ["checked_count", "checked_finite", "checked_names", "checked_seed", "checked_variants", "given_as"]
+__all__ = [
+    "checked_count",
+    "checked_finite",
+    "checked_folder",
+    "checked_names",
+    "checked_seed",
+    "checked_threads",
+    "checked_variants",
+    "given_as",
+]
 
 
 def given_as(value: object) -> str:
@@ -37,6 +47,23 @@ def checked_count(value: object, name: str) -> int:
     if not math.isfinite(number) or number < 0 or int(number) != number:
         raise SettingError(f"setting `{name}` is {value}; expected a whole number, not negative")
     return int(number)
+
+
+def checked_threads(value: object) -> int | None:
+    """A whole number, at least one, or nothing."""
+    count = None if value is None else checked_count(value, "threads")
+    if count == 0:
+        raise SettingError("setting `threads` is 0; expected a whole number, at least one")
+    return count
+
+
+def checked_folder(value: object) -> str | None:
+    """A path, or nothing."""
+    if value is None:
+        return None
+    if not isinstance(value, str | os.PathLike):
+        raise SettingError(f"`checkpoint` is {given_as(value)}; give the path of a folder")
+    return os.fspath(value)
 
 
 def checked_finite(value: object, name: str) -> float:

@@ -17,9 +17,11 @@ from ._asked import in_words, starts_in_words
 from ._checks import (
     checked_count,
     checked_finite,
+    checked_folder,
     checked_mapping,
     checked_names,
     checked_seed,
+    checked_threads,
     checked_variants,
     given_as,
 )
@@ -80,6 +82,8 @@ def evaluate(
     name: str | None = None,
     seed: int = 0,
     progress: ProgressOption = None,
+    threads: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Evaluation:
     """Bound a policy's expected return from below.
 
@@ -172,8 +176,11 @@ def evaluate(
     seed
         The same seed gives the same result, on any number of threads, if the policy does its part. Such results are
         equal (``==``), whatever time they took.
-    progress
+    progress, threads
         As for `fit`.
+    checkpoint
+        As for `fit`. Findings are kept by what the policy and the rules answer to some hundred logged states, so that
+        another policy finds none of them; one that answers at random begins anew.
 
     Returns
     -------
@@ -246,6 +253,8 @@ def evaluate(
             else policy_function(against, model.action_dim, deterministic, seen),
             trained_on=None if trained_on is None else trained_on._inner,
             progress=course.listener,
+            threads=checked_threads(threads),
+            checkpoint=checked_folder(checkpoint),
         )
         course.end()
     found = Evaluation._of(text, asked)

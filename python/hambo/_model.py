@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._checks import checked_seed, given_as
+from ._checks import checked_folder, checked_seed, checked_threads, given_as
 from ._dataset import Dataset
 from ._documents import with_arrays
 from ._effort import Effort, checked_effort, with_effort
@@ -121,8 +122,8 @@ class Model:
 
     @property
     def effort(self) -> str | None:
-        """The `effort` that it was fitted with; None for a model from a folder, which does not say it."""
-        effort: str | None = self._about.get("effort")
+        """The `effort` that it was fitted with; None for a model that the ``hambo`` command made without a preset."""
+        effort: str | None = self._about["preset"]
         return effort
 
     def __repr__(self) -> str:
@@ -140,7 +141,7 @@ class Model:
             directory = Path(folder) / "model"
             self.save(directory)
             files = {path.name: path.read_bytes() for path in directory.iterdir()}
-        return _unpickled, (files, self.effort)
+        return _unpickled, (files,)
 
 
 class EnsembleModel(Model):
@@ -160,21 +161,21 @@ class GaussianProcessModel(Model):
     __slots__ = ()
 
 
-def _wrap(native: _native.Model, effort: str | None = None) -> Model:
-    about = {**json.loads(native.about()), "effort": effort}
+def _wrap(native: _native.Model) -> Model:
+    about = json.loads(native.about())
     cls = EnsembleModel if about["members"] else GaussianProcessModel
     self = object.__new__(cls)
     self._inner, self._about = native, about
     return self
 
 
-def _unpickled(files: dict[str, bytes], effort: str | None = None) -> Model:
+def _unpickled(files: dict[str, bytes]) -> Model:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
         for name, content in files.items():
             (Path(folder) / name).write_bytes(content)
-        return _wrap(_native.Model.load(folder), effort)
+        return _wrap(_native.Model.load(folder))
 
 
 def load(directory: str | os.PathLike[str]) -> Model:
@@ -193,6 +194,8 @@ def fit(
     temperatures: Literal["per_output", "shared"] = "per_output",
     range_widening: float = 0.5,
     progress: ProgressOption = None,
+    threads: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> EnsembleModel: ...
 
 
@@ -207,6 +210,8 @@ def fit(
     temperatures: Literal["per_output", "shared"] = "per_output",
     range_widening: float = 0.5,
     progress: ProgressOption = None,
+    threads: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> GaussianProcessModel: ...
 
 
@@ -220,6 +225,8 @@ def fit(
     temperatures: Literal["per_output", "shared"] = "per_output",
     range_widening: float = 0.5,
     progress: ProgressOption = None,
+    threads: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Model:
     """Fit a model of the dynamics, and calibrate it on episodes that it has not seen.
 
@@ -244,6 +251,11 @@ def fit(
     progress
         A callback for `Progress` events, True or False for a bar or none; by default a bar if tqdm is
         installed and somebody looks.
+    threads
+        How many threads compute; one per core by default, or what `set_threads` said. No result depends on it.
+    checkpoint
+        A folder in which unfinished work is kept, and what is finished. The same call, given the same folder, goes on
+        there after an interruption, and ends with the same result. One folder may serve several calls.
     """
     if not isinstance(data, Dataset):
         raise SettingError(
@@ -259,10 +271,32 @@ def fit(
         "range_widening": range_widening,
     }
     seed = checked_seed(seed)
+    text, folder, threads = json.dumps(document), checked_folder(checkpoint), checked_threads(threads)
+    finished = None if folder is None else Path(folder) / f"model-{_name(text, effort, seed, data)}"
+    if finished is not None and finished.exists():
+        _log.info("the model is in %s already", finished)
+        return load(finished)
     with watched(progress) as course:
-        model = _wrap(_native.Model.fit(data._inner, json.dumps(document), seed, course.listener), effort)
+        options = {"progress": course.listener, "threads": threads, "checkpoint": folder}
+        model = _wrap(_native.Model.fit(data._inner, text, effort, seed, **options))
     _log.info("fitted %r", model)
+    if finished is not None:
+        model.save(finished)
     return model
+
+
+def _name(settings: str, effort: str, seed: int, data: Dataset) -> str:
+    """Changes with everything that a fit depends on."""
+    about = [
+        settings,
+        effort,
+        seed,
+        data._inner.identity(),
+        data._inner.gaps,
+        data._inner.exogenous,
+        _native.__version__,
+    ]
+    return hashlib.blake2b(json.dumps(about).encode(), digest_size=8).hexdigest()
 
 
 def _with_effort(settings: Ensemble | GaussianProcess | None, effort: str) -> Ensemble | GaussianProcess:

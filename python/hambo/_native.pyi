@@ -24,7 +24,7 @@ __version__: str
 
 _Array = npt.NDArray[np.float32]
 _Names = tuple[list[str], list[str]]
-_Report = Callable[[str, int, int, tuple[str, float] | None], object]
+_Report = Callable[[str, int, int, tuple[str, float] | None, str | None], object]
 
 @final
 class Dataset:
@@ -79,7 +79,16 @@ class Dataset:
 @final
 class Model:
     @staticmethod
-    def fit(data: Dataset, settings_json: str, seed: int, progress: _Report | None) -> Model: ...
+    def fit(
+        data: Dataset,
+        settings_json: str,
+        effort: str,
+        seed: int,
+        *,
+        progress: _Report | None,
+        threads: int | None,
+        checkpoint: str | None,
+    ) -> Model: ...
     def save(self, directory: str) -> None: ...
     @staticmethod
     def load(directory: str) -> Model: ...
@@ -102,6 +111,8 @@ def evaluate(
     baseline: Callable[[_Array], _Array] | str | None,
     trained_on: Dataset | None,
     progress: _Report | None,
+    threads: int | None,
+    checkpoint: str | None,
 ) -> str: ...
 def backtest(
     data: Dataset,
@@ -112,6 +123,7 @@ def backtest(
     reward: Callable[[_Array, _Array, _Array], _Array] | str | None,
     termination: Callable[[_Array, _Array, _Array], _Array] | str | None,
     progress: _Report | None,
+    threads: int | None,
 ) -> str: ...
 def simulate(
     policy: Callable[[_Array], _Array] | str, task: str, horizon: int, episodes: int, seed: int

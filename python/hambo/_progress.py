@@ -34,6 +34,8 @@ class Progress(NamedTuple):
 
     A fit may stop before its last step, and how long an adversary trains is not known.
     """
+    part: str | None = None
+    """What is bounded, and by what, such as ``"return, worlds"``; None while a model is fitted."""
 
 
 ProgressOption: TypeAlias = "Callable[[Progress], object] | bool | Course | None"
@@ -70,15 +72,15 @@ class Course:
         """That was this policy."""
         self._finished.append(time.perf_counter() - self._begun)
 
-    def report(self, stage: str, step: int, of: int, metric: tuple[str, float] | None) -> None:
+    def report(self, stage: str, step: int, of: int, metric: tuple[str, float] | None, part: str | None = None) -> None:
         """What the native functions call."""
         left = self._left(stage, step, of)
         self._announce(stage, left)
         if self._show is not None:
-            self._show(Progress(stage, step, of, metric, self._policy, left))
+            self._show(Progress(stage, step, of, metric, self._policy, left, part))
 
     @property
-    def listener(self) -> Callable[[str, int, int, tuple[str, float] | None], None] | None:
+    def listener(self) -> Callable[[str, int, int, tuple[str, float] | None, str | None], None] | None:
         """The same, or None if nobody would hear of it."""
         somebody = self._show is not None or self._prints or _log.isEnabledFor(logging.INFO)
         return self.report if somebody else None
@@ -184,7 +186,7 @@ class _Bar:
         return cls(tqdm)
 
     def show(self, event: Progress) -> None:
-        title = event.stage if event.policy is None else f"{event.policy}: {event.stage}"
+        title = ": ".join(filter(None, [event.policy, event.part, event.stage]))
         if self._bar is None or title != self._title or event.of != self._bar.total or event.step < self._bar.n:
             self.close()
             self._title = title

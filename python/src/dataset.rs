@@ -8,7 +8,8 @@ use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethod
 use pyo3::prelude::*;
 
 use crate::errors::{Failure, not_json};
-use crate::{arrow, columns, work};
+use crate::work::{self, Manner};
+use crate::{arrow, columns};
 
 /// Validated transitions in episodes.
 #[pyclass(frozen, module = "hambo._native")]
@@ -60,7 +61,7 @@ impl Dataset {
     /// A file, a directory, a pattern or a Minari id.
     #[staticmethod]
     fn open(py: Python<'_>, source: String, mapping_json: String) -> PyResult<Self> {
-        work::run(py, &[], None, move |_| {
+        work::run(py, &[], Manner::default(), move |_| {
             Ok(Self::opened(read::open(&source, &mapping(&mapping_json)?)?))
         })
     }
@@ -69,7 +70,7 @@ impl Dataset {
     #[staticmethod]
     fn from_stream(table: &Bound<'_, PyAny>, name: String, mapping_json: String) -> PyResult<Self> {
         let (schema, batches) = arrow::batches(table)?;
-        work::run(table.py(), &[], None, move |_| {
+        work::run(table.py(), &[], Manner::default(), move |_| {
             let opened = read::table(&name, &schema, batches, &mapping(&mapping_json)?)?;
             Ok(Self::opened(opened))
         })
@@ -84,7 +85,7 @@ impl Dataset {
         mapping_json: String,
     ) -> PyResult<Self> {
         let batch = columns::batch(&columns)?;
-        work::run(py, &[], None, move |_| {
+        work::run(py, &[], Manner::default(), move |_| {
             let (schema, mapping) = (batch.schema(), mapping(&mapping_json)?);
             let opened = read::table(&name, &schema, vec![batch], &mapping)?;
             Ok(Self { format: "arrays".into(), ..Self::opened(opened) })
@@ -123,7 +124,7 @@ impl Dataset {
             truncated: truncated.map(PyArrayMethods::to_vec).transpose()?,
             episode: episode.map(PyArrayMethods::to_vec).transpose()?,
         };
-        work::run(py, &[], None, move |_| {
+        work::run(py, &[], Manner::default(), move |_| {
             Ok(Self::opened(read::columns("arrays", columns, marks)?))
         })
     }
@@ -220,7 +221,7 @@ impl Dataset {
     /// Counts, ranges and returns, as JSON.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
         let data = self.inner.clone();
-        work::run(py, &[], None, move |_| {
+        work::run(py, &[], Manner::default(), move |_| {
             serde_json::to_string(&data.summary()).map_err(Failure::internal)
         })
     }
@@ -228,7 +229,7 @@ impl Dataset {
     /// Counts and fingerprint, as JSON.
     fn identity(&self, py: Python<'_>) -> PyResult<String> {
         let data = self.inner.clone();
-        work::run(py, &[], None, move |_| {
+        work::run(py, &[], Manner::default(), move |_| {
             serde_json::to_string(&data.identity()).map_err(Failure::internal)
         })
     }

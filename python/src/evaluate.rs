@@ -1,6 +1,6 @@
 //! Evaluations, and what is made of their JSON.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hambo::dataset::{ColumnNames, EpisodeMarks};
@@ -20,7 +20,7 @@ use crate::dataset::Dataset;
 use crate::errors::{Failure, not_json};
 use crate::model::Model;
 use crate::parts::{self, Functions, Part};
-use crate::work::{self, Desk};
+use crate::work::{self, Desk, Manner};
 
 /// What Python says about a task and its evaluation in plain values.
 #[derive(Deserialize)]
@@ -80,7 +80,7 @@ enum Starts {
 /// or an array with the word `observed` or `fixed`, or nothing for those of the model's data; `baseline` is
 /// a policy, or nothing for whoever acted in the logs.
 #[pyfunction]
-#[pyo3(signature = (model, policy, plan_json, seed, *, reward, termination, starts, constraints, baseline, trained_on, progress))]
+#[pyo3(signature = (model, policy, plan_json, seed, *, reward, termination, starts, constraints, baseline, trained_on, progress, threads, checkpoint))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn evaluate<'py>(
     model: &Bound<'py, Model>,
@@ -94,6 +94,8 @@ pub(crate) fn evaluate<'py>(
     baseline: Option<&Bound<'py, PyAny>>,
     trained_on: Option<&Bound<'py, Dataset>>,
     progress: Option<&Bound<'py, PyAny>>,
+    threads: Option<usize>,
+    checkpoint: Option<PathBuf>,
 ) -> PyResult<String> {
     let py = model.py();
     let plan = Plan::read(py, plan_json)?;
@@ -110,7 +112,7 @@ pub(crate) fn evaluate<'py>(
     let model = Model { saved: model.get().saved.clone() };
     let trained_on = trained_on.map(|data| data.get().inner.clone());
 
-    work::run(py, &functions.0, progress, move |desk| {
+    work::run(py, &functions.0, Manner { progress, threads }, move |desk| {
         let mut reader = parts::reader(&model);
         let starts = match starts {
             Starts::Known(states) => states,
@@ -135,14 +137,20 @@ pub(crate) fn evaluate<'py>(
         }
         let policy = parts::policy(policy, &plan.inputs, &model.saved.model.data.names, desk)?;
         let model = &model.saved.model;
-        let found = model.evaluate(&*policy, &task, &plan.settings, Seed(seed), desk)?;
+        let (settings, seed) = (&plan.settings, Seed(seed));
+        let name = match &checkpoint {
+            Some(_) => model.fingerprint(&*policy, &task, settings, seed)?,
+            None => String::new(),
+        };
+        let desk = desk.keeping(checkpoint.as_deref(), name);
+        let found = model.evaluate(&*policy, &task, settings, seed, &desk)?;
         serde_json::to_string(&ResultDocument::of(found)).map_err(Failure::internal)
     })
 }
 
 /// The backtest of data as JSON.
 #[pyfunction]
-#[pyo3(signature = (data, model_json, plan_json, seed, *, reward, termination, progress))]
+#[pyo3(signature = (data, model_json, plan_json, seed, *, reward, termination, progress, threads))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn backtest<'py>(
     data: &Bound<'py, Dataset>,
@@ -152,6 +160,7 @@ pub(crate) fn backtest<'py>(
     reward: Option<&Bound<'py, PyAny>>,
     termination: Option<&Bound<'py, PyAny>>,
     progress: Option<&Bound<'py, PyAny>>,
+    threads: Option<usize>,
 ) -> PyResult<String> {
     let (py, dataset) = (data.py(), data.get().inner.clone());
     let plan = Plan::read(py, plan_json)?;
@@ -161,7 +170,7 @@ pub(crate) fn backtest<'py>(
     let mut functions = Functions::default();
     let reward = reward.map(|part| functions.part(part)).transpose()?;
     let termination = termination.map(|part| functions.part(part)).transpose()?;
-    work::run(py, &functions.0, progress, move |desk| {
+    work::run(py, &functions.0, Manner { progress, threads }, move |desk| {
         let names = dataset.names_or_numbers();
         let mut reader = TaskReader::new(&names, Path::new(""));
         let starts = InitialStates::of_episodes(&dataset);
@@ -211,7 +220,7 @@ pub(crate) fn simulate(
     let py = policy.py();
     let mut functions = Functions::default();
     let part = functions.part(policy)?;
-    work::run(py, &functions.0, None, move |desk| {
+    work::run(py, &functions.0, Manner::default(), move |desk| {
         let (task, simulator) = built_in(&task, horizon)?;
         let columns = ColumnNames::numbered(simulator.state_dim(), simulator.action_dim());
         let policy = parts::policy(part, &[], &columns, desk)?;

@@ -1,6 +1,6 @@
 //! Fitted models, with what an evaluation may want to know of their data.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hambo::{FitReport, ModelSettings, Seed};
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::dataset::Dataset;
 use crate::errors::{Failure, not_json};
-use crate::work;
+use crate::work::{self, Manner};
 
 /// A fitted, calibrated model.
 #[pyclass(frozen, module = "hambo._native")]
@@ -40,38 +40,45 @@ struct About<'a> {
     calibration: &'a hambo::Calibration,
     data: &'a hambo::dataset::DataIdentity,
     report: &'a FitReport,
+    preset: Option<&'a str>,
 }
 
 #[pymethods]
 impl Model {
     #[staticmethod]
-    #[pyo3(signature = (data, settings_json, seed, progress))]
+    #[pyo3(signature = (data, settings_json, effort, seed, *, progress, threads, checkpoint))]
     fn fit(
         data: &Bound<'_, Dataset>,
         settings_json: &str,
+        effort: &str,
         seed: u64,
         progress: Option<&Bound<'_, PyAny>>,
+        threads: Option<usize>,
+        checkpoint: Option<PathBuf>,
     ) -> PyResult<Self> {
         let (py, dataset) = (data.py(), data.get().inner.clone());
         let source = data.get().format.clone();
+        // As the command writes it.
+        let preset = format!("preset = \"{effort}\"\n");
         let settings: ModelSettings = serde_json::from_str(settings_json)
             .map_err(not_json("the model's settings"))
             .map_err(|failure| failure.raise(py))?;
-        work::run(py, &[], progress, move |desk| {
-            let model = hambo::Model::fit(&dataset, &settings, Seed(seed), desk)?;
-            let origin = Origin::of(&dataset, Path::new(&source), String::new());
+        work::run(py, &[], Manner { progress, threads }, move |desk| {
+            let desk = desk.keeping(checkpoint.as_deref(), String::new());
+            let model = hambo::Model::fit(&dataset, &settings, Seed(seed), &desk)?;
+            let origin = Origin::of(&dataset, Path::new(&source), preset);
             Ok(Self { saved: Arc::new(SavedModel { model, origin }) })
         })
     }
 
-    fn save(&self, py: Python<'_>, directory: std::path::PathBuf) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
         let saved = self.saved.clone();
-        work::run(py, &[], None, move |_| Ok(saved.save(&directory)?))
+        work::run(py, &[], Manner::default(), move |_| Ok(saved.save(&directory)?))
     }
 
     #[staticmethod]
-    fn load(py: Python<'_>, directory: std::path::PathBuf) -> PyResult<Self> {
-        work::run(py, &[], None, move |_| {
+    fn load(py: Python<'_>, directory: PathBuf) -> PyResult<Self> {
+        work::run(py, &[], Manner::default(), move |_| {
             Ok(Self { saved: Arc::new(SavedModel::load(&directory)?) })
         })
     }
@@ -87,7 +94,7 @@ impl Model {
     {
         let (saved, states, actions) =
             (self.saved.clone(), states.to_owned_array(), actions.to_owned_array());
-        let found = work::run(py, &[], None, move |_| {
+        let found = work::run(py, &[], Manner::default(), move |_| {
             Ok(saved.model.dynamics.predict(states.view(), actions.view())?)
         })?;
         let [mean, epistemic, aleatoric] = [found.mean, found.epistemic_std, found.aleatoric_std]
@@ -105,7 +112,7 @@ impl Model {
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let (saved, states, actions) =
             (self.saved.clone(), states.to_owned_array(), actions.to_owned_array());
-        let found = work::run(py, &[], None, move |_| {
+        let found = work::run(py, &[], Manner::default(), move |_| {
             Ok(saved.model.draw(states.view(), actions.view(), Seed(seed))?)
         })?;
         Ok(found.into_pyarray(py))
@@ -130,6 +137,7 @@ impl Model {
             calibration: &model.calibration,
             data: &model.data,
             report: &model.report,
+            preset: self.saved.origin.preset(),
         };
         serde_json::to_string(&about).map_err(|error| Failure::internal(error).raise(py))
     }

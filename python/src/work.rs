@@ -7,12 +7,14 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender, SyncSender};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use hambo::{BoxError, Event, Observer};
+use hambo_io::checkpoints::Checkpoints;
 use ndarray::{Array2, ArrayD};
 use numpy::{IntoPyArray, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
@@ -45,14 +47,22 @@ pub(crate) enum Arguments {
 pub(crate) struct Desk {
     requests: Sender<Question>,
     stop: Arc<AtomicBool>,
-    /// When the last event was passed on, and of which stage.
-    reported: Arc<Mutex<(Instant, &'static str)>>,
+    reported: Arc<Mutex<Reported>>,
+    /// Where what was found is kept, if anywhere, and the name of the evaluation.
+    kept: Option<(Checkpoints, String)>,
+}
+
+/// When the last event was passed on, of which stage, and of which part of an evaluation.
+struct Reported {
+    at: Instant,
+    stage: &'static str,
+    part: Option<String>,
 }
 
 /// What a worker says. The result has no type here, so that a desk has none either.
 enum Question {
     Call { function: usize, arguments: Arguments, reply: SyncSender<Option<ArrayD<f32>>> },
-    Progress(Event),
+    Progress(Event, Option<String>),
     Done(Box<dyn Any + Send>),
 }
 
@@ -70,6 +80,12 @@ impl Desk {
         answer.ok_or_else(|| "it was stopped".into())
     }
 
+    /// The same desk, which keeps what was found under a name.
+    pub(crate) fn keeping(&self, folder: Option<&Path>, name: String) -> Self {
+        let kept = folder.map(|folder| (Checkpoints::at(folder), name));
+        Self { kept, ..self.clone() }
+    }
+
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -82,21 +98,58 @@ impl Observer for Desk {
         }
         if let Ok(mut reported) = self.reported.lock() {
             let now = Instant::now();
-            if event.stage != reported.1 || now.duration_since(reported.0) > REPORT_PROGRESS {
-                *reported = (now, event.stage);
+            if event.stage != reported.stage || now.duration_since(reported.at) > REPORT_PROGRESS {
+                (reported.at, reported.stage) = (now, event.stage);
                 // Nobody listens when nobody asked for progress any more.
-                let _ = self.requests.send(Question::Progress(event.clone()));
+                let part = reported.part.clone();
+                let _ = self.requests.send(Question::Progress(event.clone(), part));
             }
         }
         std::ops::ControlFlow::Continue(())
     }
+
+    fn recall(&self, part: &str) -> Result<Option<Vec<u8>>, BoxError> {
+        if let Ok(mut reported) = self.reported.lock() {
+            reported.part = Some(part.into());
+        }
+        let Some((checkpoints, name)) = &self.kept else { return Ok(None) };
+        Ok(checkpoints.recall(&format!("{part} {name}"))?)
+    }
+
+    fn keep(&self, part: &str, found: &[u8]) -> Result<(), BoxError> {
+        let Some((checkpoints, name)) = &self.kept else { return Ok(()) };
+        Ok(checkpoints.keep(&format!("{part} {name}"), found)?)
+    }
+
+    fn recall_half(&self, work: &str) -> Result<Option<Vec<u8>>, BoxError> {
+        let Some((checkpoints, _)) = &self.kept else { return Ok(None) };
+        Ok(checkpoints.recall(work)?)
+    }
+
+    fn keeps_halves(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    fn keep_half(&self, work: &str, half: &[u8]) -> Result<(), BoxError> {
+        let Some((checkpoints, _)) = &self.kept else { return Ok(()) };
+        Ok(checkpoints.keep(work, half)?)
+    }
 }
 
-/// Runs `job` on a thread of its own. `functions` are what it may call, `progress` is told of events.
+/// How work is done.
+#[derive(Default)]
+pub(crate) struct Manner<'a, 'py> {
+    /// Who is told of events.
+    pub(crate) progress: Option<&'a Bound<'py, PyAny>>,
+    /// How many threads compute; all cores if nobody says.
+    pub(crate) threads: Option<usize>,
+}
+
+/// Runs `job` on a thread of its own. `functions` are what it may call.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     functions: &[Bound<'_, PyAny>],
-    progress: Option<&Bound<'_, PyAny>>,
+    Manner { progress, threads }: Manner<'_, '_>,
     job: impl FnOnce(&Desk) -> Result<T, Failure> + Send + 'static,
 ) -> PyResult<T> {
     let (requests, questions) = mpsc::channel();
@@ -105,10 +158,11 @@ pub(crate) fn run<T: Send + 'static>(
     let desk = Desk {
         requests: requests.clone(),
         stop: stop.clone(),
-        reported: Arc::new(Mutex::new((Instant::now(), ""))),
+        reported: Arc::new(Mutex::new(Reported { at: Instant::now(), stage: "", part: None })),
+        kept: None,
     };
     let job = move || -> Farewell {
-        let result = catch_unwind(AssertUnwindSafe(|| in_this_process(|| job(&desk))));
+        let result = catch_unwind(AssertUnwindSafe(|| in_threads(threads, || job(&desk))));
         Box::new(move || drop(requests.send(Question::Done(Box::new(result)))))
     };
     hand_to_worker(Box::new(job)).map_err(|error| Failure::new("HamboError", error).raise(py))?;
@@ -134,10 +188,10 @@ pub(crate) fn run<T: Send + 'static>(
                     Err(error) => failed = Some(error),
                 }
             }
-            Ok(Question::Progress(event)) if raised.is_none() => {
-                failed = progress.and_then(|progress| report(progress, &event).err());
+            Ok(Question::Progress(event, part)) if raised.is_none() => {
+                failed = progress.and_then(|progress| report(progress, &event, part).err());
             }
-            Ok(Question::Progress(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(Question::Progress(..)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(Failure::internal("the worker has vanished").raise(py));
             }
@@ -216,11 +270,11 @@ fn finish<T: Send + 'static>(py: Python<'_>, result: Box<dyn Any + Send>) -> PyR
 }
 
 /// A forked process has none of its parent's threads, so rayon's own pool would wait for ever there.
-fn in_this_process<R: Send>(job: impl FnOnce() -> R + Send) -> R {
-    if IMPORTED_IN.get() == Some(&std::process::id()) {
+fn in_threads<R: Send>(threads: Option<usize>, job: impl FnOnce() -> R + Send) -> R {
+    if threads.is_none() && IMPORTED_IN.get() == Some(&std::process::id()) {
         return job();
     }
-    match rayon::ThreadPoolBuilder::new().build() {
+    match rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build() {
         Ok(pool) => pool.install(job),
         Err(_) => job(),
     }
@@ -244,6 +298,6 @@ fn answer(
     Ok(found.to_owned_array())
 }
 
-fn report(progress: &Bound<'_, PyAny>, event: &Event) -> PyResult<()> {
-    progress.call1((event.stage, event.step, event.of, event.metric)).map(drop)
+fn report(progress: &Bound<'_, PyAny>, event: &Event, part: Option<String>) -> PyResult<()> {
+    progress.call1((event.stage, event.step, event.of, event.metric, part)).map(drop)
 }

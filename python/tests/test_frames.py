@@ -16,6 +16,7 @@ pytest.importorskip("pandas")
 
 
 def test_a_dataset_comes_back_from_its_table() -> None:
+    pytest.importorskip("pyarrow")
     given = columns()
     given["actions"] = np.arange(12) % 3
     source = np.repeat(["day", "night", "day"], 4)

@@ -357,6 +357,10 @@ pub(crate) struct Rank {
     #[arg(long, requires = "out")]
     pub resume: bool,
 
+    /// Write a page about all of them
+    #[arg(long, value_name = "F.html")]
+    pub report: Option<PathBuf>,
+
     /// Write the ranking as JSON
     #[arg(long, value_name = "F")]
     pub json: Option<PathBuf>,

@@ -12,7 +12,7 @@ use hambo_io::onnx::OnnxPolicy;
 use hambo_io::result::{FileNote, PolicyFile, ResultDocument};
 
 use crate::args::{BoundFlags, Settings};
-use crate::config::{self, Loaded};
+use crate::config::{self, Config, Loaded, Preset};
 use crate::failure::{Failure, Result};
 use crate::progress::Progress;
 use crate::run::{Run, RunCheckpoints, RunRecord, SCHEMA};
@@ -58,8 +58,8 @@ impl Candidate {
         Ok(Self { file, policy, notes: Vec::new() })
     }
 
-    /// Compares its actions with those in the logs of a model.
-    pub(crate) fn compare(&mut self, saved: &SavedModel) -> Result<()> {
+    /// Compares its actions with those in the logs of a model, and says so if the work is quick.
+    pub(crate) fn compare(&mut self, saved: &SavedModel, config: &Config) -> Result<()> {
         let model = &saved.model;
         let notes = self.policy.action_range_notes(&model.logged, &model.data.names)?;
         self.notes = notes
@@ -70,6 +70,20 @@ impl Candidate {
                 help: note.help().into(),
             })
             .collect();
+        // A quick part makes all of it quick.
+        let of_model = saved.origin.preset() == Some("quick");
+        if of_model || config.preset == Some(Preset::Quick) {
+            let what = if of_model {
+                "model: smaller, and fitted for less time"
+            } else {
+                "evaluation: fewer episodes"
+            };
+            self.notes.push(FileNote {
+                code: "quick".into(),
+                message: format!("this is a quick {what}"),
+                help: "compare its bound with other quick ones only".into(),
+            });
+        }
         Ok(())
     }
 }

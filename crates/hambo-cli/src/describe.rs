@@ -34,21 +34,7 @@ pub(crate) fn result(document: &ResultDocument, verdict: &Verdict, quiet: bool) 
     }
     text += &format!("{}\n", wrap(&format!("delta covers {}", found.delta_covers), 0, 0));
     text += &how_sure(found, verdict, threshold);
-    if is_quick(document) {
-        text += &format!(
-            "{}\n",
-            wrap(
-                "quick: a smaller model, fitted for a shorter time; its bound is usually lower",
-                0,
-                2
-            )
-        );
-    }
     text + &conclusion
-}
-
-fn is_quick(document: &ResultDocument) -> bool {
-    document.config.as_ref().is_some_and(|config| config["preset"] == "quick")
 }
 
 /// Every warning and every note once: the same may hold for the return and for constraints. What was

@@ -27,6 +27,10 @@ pub(crate) fn read(data: &Path, loaded: &Loaded, progress: &Progress) -> Result<
     let (rows, episodes) = (count(dataset.rows()), count(dataset.episodes().len()));
     let (name, format) = (data.display(), opened.format);
     progress.note(&format!("{name}: {format}, {rows} transitions in {episodes} episodes"));
+    for remark in profile::profile(data).ok().flatten().iter().flat_map(|profile| &profile.remarks)
+    {
+        progress.note(&format!("look at this: {remark}"));
+    }
     for note in &opened.notes {
         progress.note(&format!("note: {note}; {}", note.help()));
     }

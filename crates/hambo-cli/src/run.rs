@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use hambo::dataset::Summary;
 use hambo::{BoxError, Event, Finding, Observer};
+use hambo_io::checkpoints::Checkpoints;
 use hambo_io::result::{PolicyFile, ResultDocument};
 use hambo_io::{Error, atomic};
 use serde::de::DeserializeOwned;
@@ -225,12 +226,8 @@ impl Run {
         Ok(atomic::write(&self.directory.join(RESULT), json)?)
     }
 
-    /// Names of parts may hold anything, so files go by their hash.
-    fn stage(&self, part: &str) -> PathBuf {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let readable: String = part.chars().filter(|&c| plain(c)).take(40).collect();
-        let hash = blake3::hash(part.as_bytes()).to_hex();
-        self.directory.join(STAGES).join(format!("{readable}-{}.json", &hash[..8]))
+    fn stages(&self) -> Checkpoints {
+        Checkpoints::at(self.directory.join(STAGES))
     }
 }
 
@@ -249,13 +246,14 @@ impl Observer for RunCheckpoints<'_> {
 
     fn recall(&self, part: &str) -> Result<Option<Vec<u8>>, BoxError> {
         self.progress.begin(&format!("{}{part}", self.prefix));
-        let Some(path) = self.run.map(|run| run.stage(part)).filter(|path| path.is_file()) else {
-            return Ok(None);
-        };
-        let bytes = fs::read(&path).map_err(|error| Failure::io(&path, "read it", &error))?;
-        let found: Result<Finding, _> = serde_json::from_slice(&bytes);
-        found.map_err(|error| not_understood(&path, &error.to_string()))?;
-        Ok(Some(bytes))
+        let Some(run) = self.run else { return Ok(None) };
+        let stages = run.stages();
+        let bytes = stages.recall(part).map_err(Failure::from)?;
+        if let Some(bytes) = &bytes {
+            let found: Result<Finding, _> = serde_json::from_slice(bytes);
+            found.map_err(|error| not_understood(&stages.file(part), &error.to_string()))?;
+        }
+        Ok(bytes)
     }
 
     fn keep(&self, part: &str, found: &[u8]) -> Result<(), BoxError> {
@@ -266,7 +264,7 @@ impl Observer for RunCheckpoints<'_> {
         let what = if is_bound { "lower bound" } else { "neutral, lower limit" };
         self.progress.note(&format!("{}{part}: {what} {bound}, {time}", self.prefix));
         let Some(run) = self.run else { return Ok(()) };
-        Ok(atomic::write(&run.stage(part), found).map_err(Failure::from)?)
+        Ok(run.stages().keep(part, found).map_err(Failure::from)?)
     }
 }
 
@@ -360,11 +358,5 @@ mod tests {
         let other = RunRecord { threshold: Some(3.0), ..record() };
         let run = Run::begin(&path, &other, "", true).unwrap();
         assert_eq!(run.record().unwrap().threshold, Some(3.0));
-    }
-
-    #[test]
-    fn objectives_of_similar_names_have_stages_of_their_own() {
-        let run = Run { directory: "run".into(), _lock: None };
-        assert_ne!(run.stage("a/b, CA"), run.stage("a:b, CA"));
     }
 }

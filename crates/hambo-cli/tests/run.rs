@@ -106,7 +106,12 @@ fn a_killed_fit_goes_on_and_makes_the_same_model() {
     let fit =
         "fit logs.csv --set model.ensemble.max_steps=20000 --set model.ensemble.patience=2000";
     let mut child = place.start(&format!("{fit} --out killed"));
-    let kept = || fs::read_dir(place.path("killed.unfinished")).map_or(0, Iterator::count) > 0;
+    // A file that is still being written has a dot in front.
+    let is_whole = |entry: fs::DirEntry| !entry.file_name().to_string_lossy().starts_with('.');
+    let kept = || {
+        let entries = fs::read_dir(place.path("killed.unfinished")).into_iter().flatten();
+        entries.flatten().any(is_whole)
+    };
     wait_for(kept, &mut child);
     child.kill().unwrap();
     child.wait().unwrap();

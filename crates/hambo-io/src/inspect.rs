@@ -128,10 +128,16 @@ fn inspect_local(path: &Path, mapping: &Mapping) -> Result<Inspection> {
         return Ok(Inspection::of(Format::Store, &dataset));
     }
     let log = Log::open(path, mapping)?;
-    let (mut tally, notes) = log.read_in_any_order(|| Counter::new(&log))?;
-    let clean =
-        std::mem::take(&mut tally.clean).into_dataset(&log.path, &log.names, &log.exogenous);
-    let (rows, episodes) = (tally.rows, tally.episodes);
+    let (mut tally, mut notes) = log.read_in_any_order(|| Counter::new(&log))?;
+    let mut clean = std::mem::take(&mut tally.clean);
+    let (mut rows, episodes) = (tally.rows, tally.episodes);
+    if log.splits() {
+        let before = clean.len();
+        let found = read::remove_spikes(&mut clean, &log.names.states);
+        rows -= before - clean.len();
+        notes.extend(found.into_iter().map(Note::Spikes));
+    }
+    let clean = clean.into_dataset(&log.path, &log.names, &log.exogenous);
     let mut found = match clean {
         Ok(dataset) => Inspection::of(log.format, &dataset),
         Err(_) => Inspection::empty(log.format, tally.names.clone()),

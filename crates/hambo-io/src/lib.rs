@@ -10,9 +10,11 @@
 //! - [`model`]: fitted models as directories
 //! - [`result`]: an evaluation as a JSON document
 //! - [`report`]: an evaluation as a page to read
+//! - [`checkpoints`]: work that was interrupted
 //! - [`atomic`]: files that are there as a whole or not at all
 
 pub mod atomic;
+pub mod checkpoints;
 mod error;
 pub mod expression;
 mod guard;

@@ -206,9 +206,11 @@ fn a_spike_is_taken_for_a_missing_value_and_what_lasts_is_not() {
     assert_eq!((&*spikes.column, spikes.count, spikes.worst), ("room_temp_C", 1, 850.0));
     assert!(plant.profile(&rows).remarks[0].starts_with("room_temp_C: 1 of its values"));
 
-    // An hour of it is no spike; neither is one that the reward has felt.
-    rows[51][2] = "850".into();
-    assert_eq!(plant.open(&rows).dataset.rows(), whole.rows());
+    // What lasts is no spike; neither is one that the reward has felt.
+    rows[51][2] = "849".into();
+    let Opened { dataset, notes, .. } = plant.open(&rows);
+    assert_eq!(dataset.rows(), whole.rows());
+    assert!(matches!(notes.last(), Some(Note::Spikes(spikes)) if spikes.kept), "{notes:?}");
     rows[51][2] = plant.rows()[51][2].clone();
     rows[50][5] = "99".into();
     let kept = plant.open(&rows).dataset;
@@ -216,6 +218,74 @@ fn a_spike_is_taken_for_a_missing_value_and_what_lasts_is_not() {
     // It is there, but it does not stretch the limits of the states.
     let range = hambo::StateBounds::of_data(&kept);
     assert!(range.high()[0] < 22.0, "{range:?}");
+}
+
+#[test]
+fn a_number_that_stands_for_what_is_missing_is_no_value() {
+    let plant = Plant::default();
+    let mut rows = plant.rows();
+    // Also at midnight, where the day before has led to, and twice in a row.
+    for row in [30, 31, 64, 100, 200, 300] {
+        rows[row][2] = "-999".into();
+    }
+    let Opened { dataset, notes, .. } = plant.open(&rows);
+    let mut empty = plant.rows();
+    for row in [30, 31, 64, 100, 200, 300] {
+        empty[row][2] = String::new();
+    }
+    assert_eq!(dataset.identity().fingerprint, plant.open(&empty).dataset.identity().fingerprint);
+    let Some(Note::Spikes(spikes)) = notes.last() else { panic!("{notes:?}") };
+    assert_eq!((spikes.count, spikes.worst, spikes.kept), (6, -999.0, false));
+    let (_folder, path) = plant.file(&rows);
+    assert_eq!(inspect(path, &mapping()).unwrap().rows, dataset.rows());
+}
+
+#[test]
+fn american_times_are_read_and_doubtful_ones_are_named() {
+    let plant = Plant::default();
+    let expected = plant.open(&plant.rows()).dataset;
+    let with_times = |format: &dyn Fn(&str, &str, u32) -> String| {
+        let mut rows = plant.rows();
+        for row in &mut rows {
+            let (day, hour): (String, u32) =
+                (row[0][8..10].into(), row[0][11..13].parse().unwrap());
+            row[0] = format(&row[0][5..7], &day, hour);
+        }
+        rows
+    };
+    let american = with_times(&|month, day, hour| {
+        let half = if hour < 12 { "AM" } else { "PM" };
+        format!("{month}/{day}/2025 {:02}:00 {half}", if hour % 12 == 0 { 12 } else { hour % 12 })
+    });
+    assert_eq!(plant.open(&american).dataset.identity(), expected.identity());
+    let doubtful = with_times(&|month, day, hour| format!("{day}/{month}/2025 {hour:02}:00"));
+    let found = plant.profile(&doubtful);
+    assert!(found.remarks[0].contains("seems to hold times"), "{:?}", found.remarks);
+    assert!(!found.proposal.is_complete(), "rows that are apart could be joined");
+}
+
+#[test]
+fn text_names_episodes_only_where_it_can() {
+    let plant = Plant::default();
+    // One name per day, under a name that says so, and no times.
+    let mut lines = vec!["episode,room_temp_C,heater_kW,cost_eur".to_owned()];
+    for row in plant.rows() {
+        lines.push(format!("{}-{},{},{},{}", row[1], &row[0][..10], row[2], row[4], row[5]));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("logs.csv"), lines.join("\n")).unwrap();
+    std::fs::write(folder.path().join("README.txt"), "exported on Monday\n").unwrap();
+    let found = profile(folder.path()).unwrap().unwrap();
+    assert_eq!(found.proposal.mapping.episode, ["episode"]);
+    let data = read::open(folder.path(), &found.proposal.mapping).unwrap().dataset;
+    assert_eq!(data.episodes().len(), 56);
+
+    // Remarks of an operator tell no rows apart.
+    let mut rows = plant.rows();
+    for (index, row) in rows.iter_mut().enumerate() {
+        row[1] = if index == 7 { "filter changed".into() } else { String::new() };
+    }
+    assert!(plant.profile(&rows).proposal.mapping.episode.is_empty());
 }
 
 #[test]

@@ -408,7 +408,13 @@ fn the_first_lines_are_for_whoever_was_forwarded_the_page() {
     let reward = Some("-0.3*u^2".to_owned());
     let page = html(&evaluation(), &ReportOptions { unit, per, reward, ..options(Some(-1e6)) });
     let short = page.split("<dl class=\"short\">").nth(1).unwrap().split("</dl>").next().unwrap();
-    for part in ["What will it earn?", "EUR a day", "How sure is that?", "What next?"] {
+    for part in [
+        "What will it cost?",
+        "On average at most 198.6 EUR a day",
+        "in the logs cost 100.7",
+        "How sure is that?",
+        "What next?",
+    ] {
         assert!(short.contains(part), "{part}: {short}");
     }
     // What is only said to those who know the method comes later.
@@ -418,6 +424,7 @@ fn the_first_lines_are_for_whoever_was_forwarded_the_page() {
     assert!(page.contains("<code>-0.3*u^2</code>"));
     let plain = html(&evaluation(), &options(None));
     assert!(plain.contains("in 20 steps"), "the horizon is said");
+    assert!(plain.contains("What will it earn?"), "nobody said what is counted");
 }
 
 #[test]

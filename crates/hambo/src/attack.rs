@@ -291,7 +291,8 @@ impl Attack<'_> {
     ) -> Result<(VariantResult, Played)> {
         let mut streams = Streams::new(self.seed, &format!("{}: final", self.objective));
         let starts = self.game.starts(self.settings.episodes, &mut streams)?;
-        let mut watcher = Watcher::new(self.model, self.delta, starts.observed.clone());
+        let mut watcher =
+            Watcher::new(self.model, self.game.task, self.delta, starts.observed.clone());
         let played = self.game.play_from(starts, choice, &mut streams, |step| {
             self.report("final rollouts", step)?;
             watcher.watch(step)

@@ -39,8 +39,7 @@ pub(crate) fn of_model(
     if task.termination.is_none() && terminated_episodes > 0 {
         warnings.push(Warning::NoTermination { terminated_episodes });
     }
-    // A learned reward does not matter beside a rule.
-    let used = if task.reward.is_some() { dynamics.state_dim() } else { dynamics.outputs() };
+    let used = model.used_outputs(task);
     if let Some((output, autocorrelation)) = model.persistence.worst(used, thresholds.errors_matter)
         && autocorrelation > thresholds.persistent_errors
         && !are_replayed

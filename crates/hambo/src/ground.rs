@@ -12,6 +12,7 @@ use crate::model::Model;
 use crate::region::Region;
 use crate::rollout::{Floor, Limits};
 use crate::settings::EvaluationSettings;
+use crate::support::DataSupport;
 use crate::task::{Policy, RewardLimits, Task};
 
 /// Where games are played.
@@ -23,6 +24,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) confines: Confines,
     pub(crate) reward_limits: Option<RewardLimits>,
     pub(crate) region: Region,
+    support: DataSupport<'a>,
     /// The model's errors on the logs; none for members that draw themselves, whose noise is in them.
     pub(crate) errors: Option<BorrowedErrors>,
 }
@@ -47,6 +49,7 @@ impl<'a> Ground<'a> {
             confines: model.confines(&task)?,
             reward_limits: model.reward_limits(&task),
             region: Region::of(model, settings),
+            support: DataSupport::new(model, &task),
             errors: match model.dynamics.counted() {
                 Some(_) => None,
                 None => BorrowedErrors::new(&*model.dynamics, &model.logged)?,
@@ -72,7 +75,7 @@ impl<'a> Ground<'a> {
                 floor: self.task.floor.map(|least| Floor {
                     least,
                     patience: patience as usize,
-                    support: self.model,
+                    support: &self.support,
                 }),
             },
             policy,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ndarray::{Array2, ArrayView1, ArrayView2, Axis, concatenate};
+use ndarray::{Array2, ArrayView2, Axis, concatenate};
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::{Calibration, TemperatureKind};
@@ -17,8 +17,8 @@ use crate::hallucination::{Choice, Hallucination, Noise};
 use crate::logs::{LoggedEpisodes, LoggedSample, Persistence};
 use crate::progress::Observer;
 use crate::rng::Seed;
-use crate::rollout::{Moment, Support, TransitionModel};
-use crate::task::StateBounds;
+use crate::rollout::{Moment, TransitionModel};
+use crate::task::{StateBounds, Task};
 use crate::unseen::Unseen;
 
 /// How a model is made of data.
@@ -213,16 +213,10 @@ impl Model {
     }
 }
 
-impl Support for Model {
-    fn holds(
-        &self,
-        action: ArrayView1<'_, f32>,
-        epistemic_std: Option<ArrayView1<'_, f32>>,
-    ) -> bool {
-        let usual = &self.calibration.usual_epistemic_std;
-        let is_sure =
-            |stds: ArrayView1<'_, f32>| stds.iter().zip(usual).all(|(std, usual)| std <= usual);
-        !self.logged.is_foreign(action) && epistemic_std.is_none_or(is_sure)
+impl Model {
+    /// How many outputs matter to a task: a learned reward, the last of them, does not beside a rule.
+    pub(crate) fn used_outputs(&self, task: &Task) -> usize {
+        if task.reward.is_some() { self.dynamics.state_dim() } else { self.dynamics.outputs() }
     }
 }
 

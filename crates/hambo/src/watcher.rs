@@ -11,6 +11,8 @@ use crate::model::Model;
 use crate::places::Doubts;
 use crate::rng::Stream;
 use crate::rollout::{Moment, Step, Streams};
+use crate::support::DataSupport;
+use crate::task::Task;
 
 /// Episodes among which the worst trajectories are looked for, and how many are kept.
 const WATCHED_EPISODES: usize = 300;
@@ -25,6 +27,7 @@ const MOST_POINTS: usize = 200;
 /// Looks over the shoulder of a rollout.
 pub(crate) struct Watcher<'a> {
     model: &'a Model,
+    support: DataSupport<'a>,
     /// The Monte Carlo limit's part of the failure probability.
     delta: f64,
     /// Which observed initial state each episode came from, if they are a finite sample.
@@ -47,9 +50,15 @@ pub(crate) struct Watcher<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    pub(crate) fn new(model: &'a Model, delta: f64, observed: Option<Vec<usize>>) -> Self {
+    pub(crate) fn new(
+        model: &'a Model,
+        task: &Task,
+        delta: f64,
+        observed: Option<Vec<usize>>,
+    ) -> Self {
         Self {
             model,
+            support: DataSupport::new(model, task),
             delta,
             observed,
             steps: 0,
@@ -113,11 +122,8 @@ impl<'a> Watcher<'a> {
 
     /// Counts the steps that are less certain than usual.
     fn count(&mut self, stds: &Array2<f32>) {
-        let usual = &self.model.calibration.usual_epistemic_std;
-        let is_outside =
-            |row: ArrayView1<'_, f32>| row.iter().zip(usual).any(|(std, usual)| std > usual);
         self.steps += stds.nrows();
-        self.outside += stds.rows().into_iter().filter(|&row| is_outside(row)).count();
+        self.outside += stds.rows().into_iter().filter(|&row| !self.support.is_sure(row)).count();
         for row in stds.rows() {
             self.stds.zip_mut_with(&row, |sum, &std| *sum += f64::from(std));
         }
@@ -138,14 +144,11 @@ impl<'a> Watcher<'a> {
 
     /// Notes how much members disagree about some rows of a step.
     fn doubt(&mut self, step: &Step<'_>, rows: &[usize], stds: &Array2<f32>) {
-        let usual = &self.model.calibration.usual_epistemic_std;
         for (&row, stds) in rows.iter().zip(stds.rows()) {
             if step.episodes[row] >= DOUBTED_EPISODES {
                 continue;
             }
-            let relative =
-                |(std, usual): (&f32, &f32)| f64::from(std / usual.max(f32::MIN_POSITIVE));
-            let score = stds.iter().zip(usual).map(relative).map(|share| share * share).sum();
+            let score = self.support.doubt(stds);
             let (state, action) = (step.states.row(row), step.actions.row(row));
             self.doubts.add(state.iter().chain(action).copied().collect(), score);
         }

@@ -62,7 +62,7 @@ pub(crate) fn run(call: &Call<'_>, quiet: bool, progress: &Progress) -> Result<E
         None => None,
     };
     let saved = basis.model(&loaded, run.as_ref(), progress)?;
-    policy.compare(&saved)?;
+    policy.compare(&saved, &loaded.config)?;
     let found = assess(&saved, &policy, &defined.task, &loaded, run.as_ref(), progress, "")?;
 
     let verdict = Verdict::of(&found, threshold);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hambo_io::result::{FileNote, ResultDocument};
-use hambo_io::{atomic, model};
+use hambo_io::{atomic, model, report};
 use serde::Serialize;
 
 use crate::args::Rank;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progres
     if args.settings.show_config {
         return config::show(&loaded.config);
     }
-    args.json.iter().try_for_each(|file| atomic::check_writable(file))?;
+    args.json.iter().chain(&args.report).try_for_each(|file| atomic::check_writable(file))?;
     let names = names(args)?;
     let truths = match &args.truth {
         Some(file) => Some(read_truths(file, &names)?),
@@ -62,11 +62,12 @@ pub(crate) fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progres
     let mut candidates = Vec::new();
     for path in &args.policies {
         let mut candidate = Candidate::load(path, inputs, columns)?;
-        candidate.compare(&saved)?;
+        candidate.compare(&saved, &loaded.config)?;
         candidates.push(candidate);
     }
     let settings = loaded.config.to_toml()?;
     let mut ranked = Vec::new();
+    let mut reported = Vec::new();
     for (index, (name, candidate)) in names.iter().zip(&candidates).enumerate() {
         let record = record(candidate, &identity, &saved.origin, &defined, words);
         let run = match &args.out {
@@ -82,11 +83,19 @@ pub(crate) fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progres
         }
         let truth = truths.as_ref().map(|truths| truths[name]);
         ranked.push(of(name, &document, truth));
+        let options = super::report::options(&record, &document);
+        reported.push((name.as_str(), document.evaluation, options));
     }
-    ranked.sort_by(|a, b| {
-        let bound = |ranked: &Ranked| ranked.lower_bound.unwrap_or(f64::NEG_INFINITY);
-        bound(b).total_cmp(&bound(a))
-    });
+    let order = |a: Option<f64>, b: Option<f64>| {
+        let or_last = |bound: Option<f64>| bound.unwrap_or(f64::NEG_INFINITY);
+        or_last(b).total_cmp(&or_last(a))
+    };
+    ranked.sort_by(|a, b| order(a.lower_bound, b.lower_bound));
+    reported.sort_by(|a, b| order(a.1.lower_bound, b.1.lower_bound));
+    if let Some(file) = &args.report {
+        let title = format!("{} policies, ranked", reported.len());
+        atomic::write(file, report::ranking_html(&title, &reported).as_bytes())?;
+    }
     let rank_correlation = truths.is_some().then(|| spearman(&ranked)).flatten();
     if let Some(file) = &args.json {
         let (delta, seed) = (loaded.config.evaluation.delta, loaded.config.seed);

@@ -32,6 +32,12 @@ impl Origin {
         }
     }
 
+    /// The preset that the fit was made with, if its settings say one.
+    pub fn preset(&self) -> Option<&str> {
+        let value = self.settings.lines().find_map(|line| line.strip_prefix("preset = "))?;
+        Some(value.trim_matches('"'))
+    }
+
     /// Of a model whose data nobody has kept anything of.
     pub fn unknown(model: &Model) -> Self {
         Self {

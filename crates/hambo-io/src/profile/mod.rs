@@ -66,6 +66,9 @@ pub struct ColumnProfile {
     pub usual: Option<[f64; 2]>,
 }
 
+/// Rows of every word that tells rows apart, on average.
+const LEAST_OF_WORD: usize = 10;
+
 /// Looks at a table. `None` for what is no table, such as a Minari dataset, which needs no explanation.
 pub fn profile(source: impl AsRef<Path>) -> Result<Option<Profile>> {
     locally(source.as_ref(), |path| {
@@ -79,13 +82,21 @@ pub fn profile(source: impl AsRef<Path>) -> Result<Option<Profile>> {
             Content::Words(_, words) => words.len(),
             _ => 0,
         };
-        let tells_apart = |index: &usize| (2..=MOST_WORDS).contains(&words(&columns[*index]));
+        let tells_apart = |index: &usize| {
+            let column = &columns[*index];
+            let is_complete = !matches!(&column.values, Content::Words(_, all) if all.iter().any(String::is_empty));
+            let count = words(column);
+            (2..=MOST_WORDS).contains(&count) && is_complete && rows >= LEAST_OF_WORD * count
+        };
         let apart: Vec<usize> = (0..columns.len()).filter(tells_apart).collect();
         let is_time = |column: &Column| matches!(column.values, Content::Times(_));
         let time = columns.iter().position(is_time);
         let groups = Groups::new(&columns, &apart, time, rows);
         let proposal = propose::propose(&columns, &apart, time, &groups);
+        let mut proposal = proposal;
+        proposal.has_unread_times = columns.iter().any(|column| unread_times(column).is_some());
         let mut remarks = Vec::new();
+        remarks.extend(columns.iter().filter_map(unread_times));
         if rows == 0 {
             remarks.push("it has a header and no rows".to_owned());
         }
@@ -156,9 +167,23 @@ fn far_values(column: &Column) -> Option<String> {
     let (low, high) = (usual.low, usual.high);
     Some(format!(
         "{}: {count} of its values are like no other, such as {farthest}, where {low} to {high} is usual; those that \
-         stand alone are taken for missing ones when they are read",
+         stand alone, or are all the same, are taken for missing ones when they are read",
         column.name
     ))
+}
+
+/// Text that looks like times, but in a way that is not read.
+fn unread_times(column: &Column) -> Option<String> {
+    let Content::Words(_, words) = &column.values else { return None };
+    let mut known = words.iter().filter(|word| !word.is_empty()).peekable();
+    let first = (*known.peek()?).clone();
+    known.all(|word| read::looks_like_one(word)).then(|| {
+        format!(
+            "{} seems to hold times, such as `{first}`, but nobody can tell how to read them; write them as \
+             2025-11-01 00:15:00",
+            column.name
+        )
+    })
 }
 
 /// A group in which a column lies elsewhere altogether.

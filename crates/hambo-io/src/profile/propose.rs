@@ -76,6 +76,8 @@ pub struct Proposal {
     pub unused: Vec<String>,
     /// Milliseconds between two rows.
     pub(super) period: Option<i64>,
+    /// A column seems to hold times that cannot be read: without them rows may be joined that are apart.
+    pub(super) has_unread_times: bool,
 }
 
 pub(super) fn propose(
@@ -103,10 +105,13 @@ pub(super) fn propose(
         found.add(&name(first), "source", "each is then tested by itself");
         found.mapping.source = Some(name(first));
     }
-    let episode = free
-        .iter()
-        .copied()
-        .find(|&c| EPISODES.contains(&columns[c].name.to_ascii_lowercase().as_str()));
+    let is_name = |index: &usize| {
+        let name = columns[*index].name.to_ascii_lowercase();
+        EPISODES.contains(&name.as_str()) && !apart.contains(index)
+    };
+    let is_words = |index: &usize| matches!(columns[*index].values, Content::Words(..));
+    let by_words = (0..columns.len()).find(|index| is_name(index) && is_words(index));
+    let episode = by_words.or_else(|| free.iter().copied().find(is_name));
     if let Some(column) = episode {
         found.add(&name(column), "episode", "by its name");
         found.mapping.episode.push(name(column));
@@ -187,7 +192,7 @@ impl Proposal {
         let has_ends = !episode.is_empty() || step.is_some();
         let has_state = !state.is_empty() || !exogenous.is_empty();
         let has_action = !action.is_empty();
-        has_state && has_action && reward.is_some() && has_ends
+        !self.has_unread_times && has_state && has_action && reward.is_some() && has_ends
     }
 }
 

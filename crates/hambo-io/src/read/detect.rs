@@ -126,12 +126,25 @@ fn listed(path: &Path) -> Result<Vec<PathBuf>> {
             files.push(file);
         }
     }
+    // A folder may hold a README or settings beside the data.
+    if files.iter().any(|file| is_named_as_data(file)) {
+        files.retain(|file| is_named_as_data(file));
+    }
     files.sort();
     if files.is_empty() {
         let found = "a folder without files";
         return Err(Error::UnknownFormat { path: path.to_owned(), found });
     }
     Ok(files)
+}
+
+fn is_named_as_data(file: &Path) -> bool {
+    const NAMES: [&str; 12] = [
+        "csv", "tsv", "parquet", "pq", "arrow", "arrows", "feather", "ipc", "npz", "hdf5", "h5",
+        "hdf",
+    ];
+    let extension = file.extension().map(|extension| extension.to_ascii_lowercase());
+    extension.is_some_and(|extension| NAMES.iter().any(|name| extension == *name))
 }
 
 /// The tables of a log, all of one format.

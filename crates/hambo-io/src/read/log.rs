@@ -72,10 +72,15 @@ impl Log {
         })
     }
 
+    /// Whether values that are missing are gaps.
+    pub(crate) fn splits(&self) -> bool {
+        self.sources[0].rules().missing == Missing::Split
+    }
+
     /// All of it in memory.
     pub(super) fn into_memory(self) -> Result<(Dataset, Vec<Note>)> {
         let (mut memory, mut notes) = self.read_in_any_order(Memory::default)?;
-        if self.sources[0].rules().missing == Missing::Split {
+        if self.splits() {
             let found = spikes::remove(&mut memory, &self.names.states);
             notes.extend(found.into_iter().map(Note::Spikes));
         }

@@ -49,6 +49,11 @@ impl Sink for Memory {
 }
 
 impl Memory {
+    /// How many transitions there are.
+    pub(crate) fn len(&self) -> usize {
+        self.rewards.len()
+    }
+
     /// Whether a row does not follow the one before.
     pub(super) fn is_boundary(&self, row: usize) -> bool {
         self.episode_ends.binary_search(&row).is_ok() || self.gaps.binary_search(&row).is_ok()

@@ -35,13 +35,14 @@ pub use in_place::{Columns, Marks};
 pub use mapping::{Cut, Mapping, Missing};
 pub use note::Note;
 pub use spikes::Spikes;
+pub(crate) use spikes::remove as remove_spikes;
 
 pub(crate) use detect::tables;
 pub(crate) use episodes::Sink;
 pub(crate) use log::Log;
 pub(crate) use memory::Memory;
 pub(crate) use table::{Key, Kind, Table, Values};
-pub(crate) use time::{duration, moment};
+pub(crate) use time::{duration, looks_like_one, moment};
 
 use crate::error::Result;
 use crate::remote::locally;

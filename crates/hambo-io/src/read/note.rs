@@ -96,6 +96,9 @@ impl Note {
             Self::MissingValues { .. } | Self::MissingSteps { .. } => {
                 "the log goes on after them as after a gap: nothing is joined across it, and no episode starts there"
             }
+            Self::Spikes(Spikes { kept: true, .. }) => {
+                "they are kept, because they may be real; leave their cells empty if they are not"
+            }
             Self::Spikes(_) => {
                 "they are taken for values that are missing; with `data.missing = \"refuse\"` they stay"
             }
@@ -126,9 +129,9 @@ impl fmt::Display for Note {
                 write!(f, "values are missing in {rows} rows ({counted})")
             }
             Self::MissingSteps { places } => write!(f, "steps are missing at {places} places"),
-            Self::Spikes(Spikes { column, count, worst, usual: [low, high] }) => write!(
+            Self::Spikes(Spikes { column, count, worst, usual: [low, high], .. }) => write!(
                 f,
-                "{count} readings of {column} stand alone far from all others, such as {worst}, where {low} to \
+                "{count} readings of {column} are like no other, such as {worst}, where {low} to \
                  {high} is usual"
             ),
             Self::Sorted => {

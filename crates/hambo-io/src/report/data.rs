@@ -1,6 +1,6 @@
 //! What the data is, and what the model made of it.
 
-use hambo::dataset::ValueRange;
+use hambo::dataset::{SourceSummary, ValueRange};
 
 use super::contents::Contents;
 use super::markup::{NUMBER, TEXT, facts, folded, section, table};
@@ -55,8 +55,31 @@ pub(super) fn data(contents: &Contents<'_>) -> String {
         said.push(("Reward", format!("<code>{}</code>", escape(formula))));
     }
     said.push(("Fingerprint (BLAKE3)", format!("<code>{}</code>", escape(&data.fingerprint))));
-    let content = format!("{}{}", facts(&said), ranges(contents));
+    let content = format!("{}{}{}", facts(&said), sources(contents), ranges(contents));
     section("data", "The data", "", &content)
+}
+
+/// What each source of the logs earned.
+fn sources(contents: &Contents<'_>) -> String {
+    let summary = contents.options.summary.as_ref();
+    let sources = summary.map(|summary| &*summary.sources).unwrap_or_default();
+    if sources.len() < 2 {
+        return String::new();
+    }
+    let row = |source: &SourceSummary| {
+        let ValueRange { min, mean, max } = source.returns;
+        let returns = [min, mean, max].map(|value| fixed(value, contents.decimals));
+        [escape(&source.name), count(source.episodes)].into_iter().chain(returns).collect()
+    };
+    let rows: Vec<Vec<String>> = sources.iter().map(row).collect();
+    let columns = [
+        ("Source", TEXT),
+        ("Episodes", NUMBER),
+        ("Least return", NUMBER),
+        ("Mean return", NUMBER),
+        ("Largest return", NUMBER),
+    ];
+    long(&table(&columns, &rows, None), rows.len())
 }
 
 /// Smallest, mean and largest value of everything that was logged.
@@ -101,8 +124,8 @@ fn ranges(contents: &Contents<'_>) -> String {
         ("Mean", NUMBER),
         ("Largest", NUMBER),
     ];
-    let note = "Returns are undiscounted sums over whole logged episodes. They compare with the bound \
-                only where those are as long as the horizon and nothing is discounted.";
+    let note = "Returns are undiscounted sums over logged episodes, those with gaps left out. They compare with the \
+                bound only where those are as long as the horizon and nothing is discounted.";
     let table = format!("{}<p class=\"note\">{note}</p>", table(&columns, &rows, None));
     long(&table, rows.len())
 }
@@ -158,8 +181,11 @@ pub(super) fn model(contents: &Contents<'_>) -> String {
         ),
     ];
     let temperature = |index: usize| calibration.temperatures.get(index).map(|&t| f64::from(t));
-    let uncertain =
-        |index: usize| calibration.usual_epistemic_std.get(index).map(|&std| f64::from(std));
+    // Nobody predicts what no action influences.
+    let is_predicted = |std: &&f32| **std < f32::MAX;
+    let uncertain = |index: usize| {
+        calibration.usual_epistemic_std.get(index).filter(is_predicted).map(|&std| f64::from(std))
+    };
     let shown = |value: Option<f64>| value.map_or("–".into(), number);
     let factor = |value: Option<f64>| value.map_or("–".into(), |value| fixed(value, 3));
     let rows: Vec<Vec<String>> = (0..contents.outputs.len())

@@ -20,6 +20,9 @@ pub(super) type Column<'a> = (&'a str, bool);
 pub(super) const TEXT: bool = false;
 pub(super) const NUMBER: bool = true;
 
+/// Columns that a phone has room for beside each other.
+const MOST_NARROW: usize = 4;
+
 /// A table; headings are text, cells are HTML. `main` is the row that is emphasised. Rows may be
 /// shorter than the head.
 pub(super) fn table(columns: &[Column<'_>], rows: &[Vec<String>], main: Option<usize>) -> String {
@@ -28,9 +31,10 @@ pub(super) fn table(columns: &[Column<'_>], rows: &[Vec<String>], main: Option<u
         _ => "",
     };
     // On a narrow screen some tables have no room for a head, and cells say what they are.
-    let about = |column: usize| match columns.get(column) {
-        Some((name, TEXT)) => format!(" data-label=\"{}\"", escape(name)),
-        _ => class(column).to_owned(),
+    let about = |column: usize| {
+        let label =
+            columns.get(column).map(|(name, _)| format!(" data-label=\"{}\"", escape(name)));
+        format!("{}{}", class(column), label.unwrap_or_default())
     };
     let head = columns.iter().enumerate().map(|(column, (name, _))| {
         format!("<th scope=\"col\"{}>{}</th>", class(column), escape(name))
@@ -45,8 +49,9 @@ pub(super) fn table(columns: &[Column<'_>], rows: &[Vec<String>], main: Option<u
         format!("<tr{emphasis}>{}</tr>", cells.collect::<String>())
     };
     let body: String = rows.iter().enumerate().map(row).collect();
+    let scroll = if columns.len() > MOST_NARROW { "scroll stacks" } else { "scroll" };
     format!(
-        "<div class=\"scroll\"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        "<div class=\"{scroll}\"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 }
 

@@ -12,6 +12,7 @@ mod page;
 mod plot;
 #[cfg(feature = "png")]
 mod png;
+mod ranking;
 mod short;
 mod text;
 mod words;
@@ -38,6 +39,14 @@ pub fn html(evaluation: &Evaluation, options: &ReportOptions) -> String {
 pub fn figures(evaluation: &Evaluation, options: &ReportOptions) -> Vec<(&'static str, String)> {
     let contents = Contents::new(evaluation, options);
     figures::all(&contents).iter().map(|figure| (figure.name, figure.standalone())).collect()
+}
+
+/// Several evaluations as one HTML file, in this order.
+pub fn ranking_html(title: &str, policies: &[(&str, Evaluation, ReportOptions)]) -> String {
+    let contents = policies
+        .iter()
+        .map(|(name, evaluation, options)| (*name, Contents::new(evaluation, options)));
+    ranking::page(title, &contents.collect::<Vec<_>>())
 }
 
 /// A backtest as one HTML file.

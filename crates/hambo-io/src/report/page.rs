@@ -162,7 +162,8 @@ fn remarks(contents: &Contents<'_>) -> Vec<Remark> {
     remarks
 }
 
-fn warnings(contents: &Contents<'_>) -> String {
+/// All remarks, or nothing.
+pub(super) fn warning_list(contents: &Contents<'_>) -> String {
     let items: Vec<String> = remarks(contents)
         .into_iter()
         .map(|remark| {
@@ -175,11 +176,19 @@ fn warnings(contents: &Contents<'_>) -> String {
             format!("<li><p>{tag}{message}</p><p class=\"soft\">{help}</p></li>")
         })
         .collect();
-    if items.is_empty() {
-        return section("warnings", "Warnings", "", "<p>None: every check was passed.</p>");
+    match items.is_empty() {
+        true => String::new(),
+        false => format!("<ol class=\"warnings\">{}</ol>", items.concat()),
     }
-    let list = format!("<ol class=\"warnings\">{}</ol>", items.concat());
-    section("warnings", "Warnings, and what to do about them", "", &list)
+}
+
+fn warnings(contents: &Contents<'_>) -> String {
+    match warning_list(contents) {
+        list if list.is_empty() => {
+            section("warnings", "Warnings", "", "<p>None: every check was passed.</p>")
+        }
+        list => section("warnings", "Warnings, and what to do about them", "", &list),
+    }
 }
 
 /// Escapes text, and turns `this` into code.

@@ -1,7 +1,7 @@
 //! The first lines of a report, for somebody who was only forwarded it: is it better, what will it earn, how sure is
 //! that, what next? No word of the method.
 
-use hambo::Verdict;
+use hambo::{Verdict, Warning};
 
 use super::contents::Contents;
 use super::text::{confidence, escape, fixed, rounded_down, sentence};
@@ -10,7 +10,10 @@ use super::worlds;
 pub(super) fn in_short(contents: &Contents<'_>) -> String {
     let answers = [
         Some(("Is it better?", better(contents))).filter(|(_, answer)| !answer.is_empty()),
-        Some(("What will it earn?", earns(contents))),
+        Some((
+            if is_cost(contents) { "What will it cost?" } else { "What will it earn?" },
+            earns(contents),
+        )),
         Some(("How sure is that?", sure(contents))),
         Some(("What next?", next(contents))),
     ];
@@ -19,6 +22,12 @@ pub(super) fn in_short(contents: &Contents<'_>) -> String {
     };
     let answers: String = answers.into_iter().flatten().map(answer).collect();
     format!("<dl class=\"short\">{answers}</dl>")
+}
+
+/// Whether returns are amounts of something that is lost.
+fn is_cost(contents: &Contents<'_>) -> bool {
+    contents.options.unit.is_some()
+        && contents.evaluation.lower_bound.is_some_and(|bound| bound < 0.0)
 }
 
 /// `1.50 EUR a day`, or `1.50 in 200 steps`.
@@ -56,10 +65,15 @@ fn earns(contents: &Contents<'_>) -> String {
     let Some(bound) = contents.evaluation.lower_bound else {
         return "Nothing was bounded.".into();
     };
-    let bound = amount(contents, &rounded_down(bound, decimals));
+    let shown = rounded_down(bound, decimals);
+    let bound = match is_cost(contents) {
+        true => format!("at most {}", amount(contents, shown.trim_start_matches(['-', '−']))),
+        false => format!("at least {}", amount(contents, &shown)),
+    };
     let earned = worlds::limit(contents).and_then(|limit| limit.replay.as_ref()?.earned);
-    let logs = earned.map(|earned| {
-        format!(" Whoever acted in the logs earned {}.", fixed(earned.mean, decimals))
+    let logs = earned.map(|earned| match is_cost(contents) {
+        true => format!(" What was done in the logs cost {}.", fixed(-earned.mean, decimals)),
+        false => format!(" Whoever acted in the logs earned {}.", fixed(earned.mean, decimals)),
     });
     let threshold = match (&contents.verdict, contents.options.threshold) {
         (Verdict::Certified { .. }, Some(_)) => " That is enough.",
@@ -70,7 +84,7 @@ fn earns(contents: &Contents<'_>) -> String {
         }
         _ => "",
     };
-    format!("On average at least {bound}.{threshold}{}", logs.unwrap_or_default())
+    format!("On average {bound}.{threshold}{}", logs.unwrap_or_default())
 }
 
 fn sure(contents: &Contents<'_>) -> String {
@@ -78,16 +92,17 @@ fn sure(contents: &Contents<'_>) -> String {
     let doubts = evaluation.warnings.iter().filter(|warning| warning.disqualifies()).count();
     let tested =
         worlds::backtest(contents).map(|found| format!(" Tested on the logs: {}.", found.summary));
-    let doubted = match doubts {
-        0 => String::new(),
-        1 => " One check speaks against it: see the warnings.".into(),
-        n => format!(" {n} checks speak against it: see the warnings."),
-    };
-    format!(
-        "{} sure, if the plant stays as it was when it was logged.{}{doubted}",
-        confidence(evaluation.delta),
-        tested.unwrap_or_default()
-    )
+    let (sure, tested) = (confidence(evaluation.delta), tested.unwrap_or_default());
+    let stays = "if the plant stays as it was when it was logged";
+    match doubts {
+        0 => format!("{sure} sure, {stays}.{tested}"),
+        1 => format!(
+            "Not sure enough: one check speaks against the number (see the warnings). Otherwise it would be {sure} sure, {stays}.{tested}"
+        ),
+        n => format!(
+            "Not sure enough: {n} checks speak against the number (see the warnings). Otherwise it would be {sure} sure, {stays}.{tested}"
+        ),
+    }
 }
 
 fn next(contents: &Contents<'_>) -> String {
@@ -96,6 +111,16 @@ fn next(contents: &Contents<'_>) -> String {
     match (&contents.verdict, doubt) {
         (Verdict::Certified { .. }, _) => {
             "It may be tried, under watch. Log what it does, and evaluate it again on that.".into()
+        }
+        (Verdict::Inconclusive { .. }, Some(Warning::OutsideData { .. })) => {
+            let where_to =
+                match contents.shown().is_some_and(|shown| !shown.evidence.places.is_empty()) {
+                    true => ": “Where to collect data” below lists these places",
+                    false => "",
+                };
+            format!(
+                "Log more of what this policy does. It goes where the logs have hardly been{where_to}."
+            )
         }
         (Verdict::Inconclusive { .. }, Some(warning)) => sentence(warning.help()),
         (Verdict::NotCertified, _) => {

@@ -195,7 +195,7 @@ pub(super) fn assumptions(contents: &Contents<'_>) -> Vec<String> {
             false => "Future episodes start as the task’s initial states say.".into(),
         });
     }
-    said.push(match contents.outputs.len() > evaluation.data_range.len() {
+    said.push(match evaluation.reward_limits.is_some() {
         true => format!(
             "The reward was learned from the data, with an uncertainty of its own{}; the ends of \
              episodes are as the task states them.",

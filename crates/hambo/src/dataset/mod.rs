@@ -32,7 +32,7 @@ pub use names::ColumnNames;
 pub use sources::Sources;
 pub use split::Subset;
 pub use standardize::Standardizer;
-pub use summary::{Range as ValueRange, Summary};
+pub use summary::{Range as ValueRange, SourceSummary, Summary};
 pub use transitions::Transitions;
 pub use usual::Usual;
 pub use validate::{Transition, check_transition};

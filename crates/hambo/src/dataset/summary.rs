@@ -3,7 +3,7 @@
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
-use super::Dataset;
+use super::{Dataset, EpisodeSpan, Sources};
 
 /// Smallest, mean and largest of some numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct Summary {
     pub truncated_episodes: usize,
     /// Steps per episode.
     pub lengths: Range,
-    /// Undiscounted sum of rewards per episode.
+    /// Undiscounted sum of rewards per episode; of those without gaps only, if there are any.
     pub returns: Range,
     /// Rewards of single steps.
     pub rewards: Range,
@@ -37,6 +37,20 @@ pub struct Summary {
     pub states: Vec<Range>,
     /// One range per column of the actions.
     pub actions: Vec<Range>,
+    /// One per source, if the data tells where episodes came from.
+    #[serde(default)]
+    pub sources: Vec<SourceSummary>,
+}
+
+/// What came from one source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SourceSummary {
+    /// Its name.
+    pub name: String,
+    /// Number of episodes.
+    pub episodes: usize,
+    /// As [`Summary::returns`].
+    pub returns: Range,
 }
 
 /// A [`Range`] in the making.
@@ -68,19 +82,35 @@ impl Dataset {
     pub fn summary(&self) -> Summary {
         let episodes = self.episodes();
         let rewards = self.rewards();
-        let return_of = |rows: &std::ops::Range<usize>| -> f64 {
-            rows.clone().map(|row| f64::from(rewards[row])).sum()
+        // A part of a day has earned a part of what days earn.
+        let returns = |episodes: &[&EpisodeSpan]| -> Range {
+            let has_whole = episodes.iter().any(|episode| episode.gaps.is_empty());
+            let counted = episodes.iter().filter(|episode| episode.gaps.is_empty() || !has_whole);
+            let of = |row: usize| f64::from(rewards[row]);
+            range(counted.map(|episode| episode.rows.clone().map(of).sum()))
         };
+        let sources = self.sources().map(Sources::names).unwrap_or_default();
+        let mut own: Vec<Vec<&EpisodeSpan>> = vec![Vec::new(); sources.len()];
+        if let Some(sources) = self.sources() {
+            (0..episodes.len()).for_each(|e| own[sources.of(e)].push(&episodes[e]));
+        }
+        let of_source = |(name, own): (&String, &Vec<&EpisodeSpan>)| SourceSummary {
+            name: name.clone(),
+            episodes: own.len(),
+            returns: returns(own),
+        };
+        let present = sources.iter().zip(&own).filter(|(_, own)| !own.is_empty());
         Summary {
             rows: self.rows(),
             episodes: episodes.len(),
             terminated_episodes: episodes.iter().filter(|episode| episode.terminated).count(),
             truncated_episodes: episodes.iter().filter(|episode| episode.truncated).count(),
             lengths: range(episodes.iter().map(|episode| episode.rows.len() as f64)),
-            returns: range(episodes.iter().map(|episode| return_of(&episode.rows))),
+            returns: returns(&episodes.iter().collect::<Vec<_>>()),
             rewards: range(rewards.iter().map(|&reward| f64::from(reward))),
             states: ranges(self.states()),
             actions: ranges(self.actions()),
+            sources: present.map(of_source).collect(),
         }
     }
 }

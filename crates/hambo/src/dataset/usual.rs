@@ -6,6 +6,9 @@ const LEAST: usize = 200;
 /// Values are far from the usual ones if they are farther than so many times their width.
 const FAR: f32 = 10.0;
 
+/// What stands for a missing value is at most this share of all.
+const MOST_MARKED: f64 = 0.05;
+
 /// What a column usually holds: all but the lowest and the highest hundredth.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Usual {
@@ -16,9 +19,27 @@ pub struct Usual {
 }
 
 impl Usual {
-    /// `None` if nearly all values are the same, or if there are few. What is not finite does not count.
+    /// `None` if nearly all values are the same, or if there are few. What is not finite does not count, and neither
+    /// does a number like no other that comes again and again: it marks what is missing.
     pub fn of(values: impl Iterator<Item = f32>) -> Option<Self> {
-        let mut values: Vec<f32> = values.filter(|value| value.is_finite()).collect();
+        let values: Vec<f32> = values.filter(|value| value.is_finite()).collect();
+        let lowest = values.iter().copied().min_by(f32::total_cmp)?;
+        let highest = values.iter().copied().max_by(f32::total_cmp)?;
+        for end in [lowest, highest] {
+            let others: Vec<f32> = values.iter().copied().filter(|&value| value != end).collect();
+            let times = values.len() - others.len();
+            if times > 1
+                && times as f64 <= MOST_MARKED * values.len() as f64
+                && let Some(usual) = Self::of_all(others)
+                && usual.is_far(end)
+            {
+                return Some(usual);
+            }
+        }
+        Self::of_all(values)
+    }
+
+    fn of_all(mut values: Vec<f32>) -> Option<Self> {
         if values.len() < LEAST {
             return None;
         }
@@ -52,6 +73,8 @@ mod tests {
         let usual = Usual::of(plain().chain([850.0, f32::NAN])).unwrap();
         assert_eq!([usual.low, usual.high], [20.0, 20.9]);
         assert!(usual.is_far(850.0) && usual.is_far(-40.0) && !usual.is_far(25.0));
+        let marked = plain().chain(std::iter::repeat_n(-999.0, 40));
+        assert_eq!(Usual::of(marked), Usual::of(plain()));
         assert_eq!(Usual::of(plain().take(100)), None);
         assert_eq!(Usual::of((0..1000).map(|index| f32::from(u8::from(index == 5)))), None);
     }
