@@ -127,6 +127,22 @@ fn a_killed_fit_goes_on_and_makes_the_same_model() {
 }
 
 #[test]
+fn a_ranking_is_a_page_and_a_quick_model_makes_its_bounds_quick() {
+    let place = Place::new();
+    assert_done(&place.run("fit logs.csv --out model --quick"));
+    let rank = "rank --model model --policies policy.onnx linear.onnx --report ranking.html";
+    let output = place.run(rank);
+    assert_done(&output);
+    assert!(text(&output.stdout).contains("quick (linear, policy)"), "{}", text(&output.stdout));
+    let page = fs::read_to_string(place.path("ranking.html")).unwrap();
+    for part in ["2 policies, ranked", ">policy<", ">linear<", "a quick model", "What next?"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let output = place.run(&format!("{rank}/no.html"));
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+}
+
+#[test]
 fn a_model_that_cannot_be_written_is_said_before_it_is_fitted() {
     let place = Place::new();
     let output =

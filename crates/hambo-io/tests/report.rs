@@ -169,6 +169,7 @@ fn every_section_and_figure_of_a_full_evaluation_is_there() {
         "costs",
         "training",
         "reliability",
+        "actions",
         "episodes",
         "uncertainty",
     ];

@@ -32,6 +32,12 @@ pub struct HorizonPoint {
     /// Mean epistemic std since the point before, per output, in the output's units.
     /// Variants in which members decide are asked in the first few hundred episodes only.
     pub epistemic_std: Vec<f64>,
+    /// The policy's mean action since the point before.
+    #[serde(default)]
+    pub actions: Vec<f64>,
+    /// The mean action of the same steps in the logs; none if no logged episode lasts so long without a gap.
+    #[serde(default)]
+    pub logged_actions: Vec<f64>,
 }
 
 /// Return that the continuous adversary takes, against no shift at all, on common random numbers.

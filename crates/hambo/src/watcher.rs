@@ -46,6 +46,11 @@ pub(crate) struct Watcher<'a> {
     /// Sums of the epistemic stds since the last point, and over how many rows.
     stds: Array1<f64>,
     rows: usize,
+    /// Sum of the actions since the last point, and over how many rows.
+    actions: Array1<f64>,
+    acted: usize,
+    /// Mean actions of the logs, step by step.
+    logged_actions: Vec<Array1<f64>>,
     doubts: Doubts,
 }
 
@@ -72,6 +77,9 @@ impl<'a> Watcher<'a> {
             over_horizon: Vec::new(),
             stds: Array1::zeros(model.dynamics.outputs()),
             rows: 0,
+            actions: Array1::zeros(model.dynamics.action_dim()),
+            acted: 0,
+            logged_actions: model.episodes.mean_actions(task.horizon),
             doubts: Doubts::default(),
         }
     }
@@ -86,6 +94,8 @@ impl<'a> Watcher<'a> {
         self.floored += floored;
         self.ended += step.terminated.iter().filter(|&&ended| ended).count() - floored;
         let is_foreign = |action: &ArrayView1<'_, f32>| self.model.logged.is_foreign(*action);
+        self.actions += &step.actions.mapv(f64::from).sum_axis(Axis(0));
+        self.acted += step.actions.nrows();
         self.foreign += step.actions.rows().into_iter().filter(is_foreign).count();
         match step.epistemic_std {
             Some(stds) => {
@@ -116,8 +126,23 @@ impl<'a> Watcher<'a> {
         };
         let epistemic_std = (&self.stds / self.rows.max(1) as f64).to_vec();
         (self.stds, self.rows) = (Array1::zeros(self.stds.len()), 0);
-        let lower_bound = estimate.lower_limit(self.delta);
-        self.over_horizon.push(HorizonPoint { steps, estimate, lower_bound, epistemic_std });
+        let actions = (&self.actions / self.acted.max(1) as f64).to_vec();
+        (self.actions, self.acted) = (Array1::zeros(self.actions.len()), 0);
+        let before = self.over_horizon.last().map_or(0, |point| point.steps);
+        let logged = self.logged_actions.get(before..steps).unwrap_or_default();
+        let logged_actions = match logged.len() {
+            0 => Vec::new(),
+            n => (logged.iter().fold(Array1::zeros(actions.len()), |sum, a| sum + a) / n as f64)
+                .to_vec(),
+        };
+        self.over_horizon.push(HorizonPoint {
+            steps,
+            estimate,
+            lower_bound: estimate.lower_limit(self.delta),
+            epistemic_std,
+            actions,
+            logged_actions,
+        });
     }
 
     /// Counts the steps that are less certain than usual.

@@ -327,6 +327,20 @@ fn summary_counts_ends_and_returns() {
 }
 
 #[test]
+fn summary_tells_sources_apart_and_counts_no_days_with_gaps() {
+    let columns =
+        FlatColumns { gaps: vec![4], rewards: vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0].into(), ..flat() };
+    let data = Dataset::from_columns(columns, None).unwrap();
+    let summary = data.summary();
+    assert_eq!((summary.returns.min, summary.returns.max), (6.0, 6.0), "the second has a gap");
+    assert!(summary.sources.is_empty());
+    let summary = data.with_sources(vec!["b".into(), "a".into()]).unwrap().summary();
+    let told: Vec<_> =
+        summary.sources.iter().map(|s| (&*s.name, s.episodes, s.returns.mean)).collect();
+    assert_eq!(told, [("a", 1, 15.0), ("b", 1, 6.0)], "where all have gaps, all count");
+}
+
+#[test]
 fn standardizing_gives_zero_mean_and_unit_variance_despite_a_large_offset() {
     let rows =
         Array2::from_shape_fn(

@@ -10,8 +10,8 @@ use hambo::AdversarySettings;
 use hambo::Transitions;
 use hambo::task::{InitialStates, StateBounds};
 use hambo::{
-    BoxError, Evaluation, EvaluationSettings, Model, Policy, Seed, Silent, Task, Termination,
-    Variant, VariantResult,
+    BoxError, Evaluation, EvaluationSettings, Model, Policy, RowStreams, Seed, Silent, Task,
+    Termination, Variant, VariantResult,
 };
 use ndarray::{Array1, array};
 
@@ -62,6 +62,12 @@ fn the_curve_over_the_horizon_ends_in_the_bound_itself() {
         assert!((sum - result.estimate.mean).abs() < 1e-9);
     }
     assert_eq!((found.horizon, found.discount, found.members), (8, 0.95, 3));
+    // Starts are used equally often, and the policy is linear: its mean action is that for the mean start.
+    let draws = &mut RowStreams::new(&mut Seed(0).stream("none"), 1);
+    let expected = policy().act(array![[0.125, 0.375]].view(), draws).unwrap()[[0, 0]];
+    let first = &found.variants[0].evidence.over_horizon[0];
+    assert!((first.actions[0] - f64::from(expected)).abs() < 1e-6, "{:?}", first.actions);
+    assert!(first.logged_actions.is_empty(), "there are no logs");
 }
 
 #[test]

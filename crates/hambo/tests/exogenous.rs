@@ -33,7 +33,7 @@ fn data(gaps: Vec<usize>) -> Dataset {
         state_dim: 2,
         action_dim: 1,
         states: (0..rows).flat_map(|row| at(row, 0)).collect::<Vec<_>>().into(),
-        actions: vec![0.5; rows].into(),
+        actions: (0..rows).map(|row| 0.1 * (row % STEPS) as f32).collect::<Vec<_>>().into(),
         rewards: vec![0.0; rows].into(),
         next_states: (0..rows).flat_map(|row| at(row, 1)).collect::<Vec<_>>().into(),
         terminated: vec![false; rows],
@@ -99,6 +99,11 @@ fn the_weather_is_the_logged_one_whatever_members_say() {
     // float32 rewards, of which ten are added up.
     for member in &worlds.members {
         assert!((member.mean - expected).abs() < 1e-3, "{} for {expected}", member.mean);
+    }
+    // What is done is shown beside what was done in the same steps of the logs.
+    for (step, point) in worlds.evidence.over_horizon.iter().enumerate() {
+        assert!((point.actions[0] - 0.5).abs() < 1e-6, "{point:?}");
+        assert!((point.logged_actions[0] - 0.1 * step as f64).abs() < 1e-6, "{point:?}");
     }
     // Days are the units: twenty of them, not eight hundred rollouts.
     assert_eq!(worlds.estimate.independent, EPISODES);

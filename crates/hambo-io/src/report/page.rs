@@ -19,6 +19,7 @@ pub(super) fn page(contents: &Contents<'_>) -> String {
         warnings(contents),
         improvement(contents),
         constraints(contents),
+        section("policy", "The policy", "", &pictures(&figures, &["actions"], "wide")),
         guarantee::guarantee(contents),
         backtest::within(contents),
         worlds::replay(contents),

@@ -52,10 +52,12 @@ fn better(contents: &Contents<'_>) -> String {
             )
         }
         (true, _) => format!("Yes: better than {than} by at least {bound}."),
+        (false, _) if found.lower_bound < 0.0 => {
+            let most = bound.trim_start_matches(['-', '−']);
+            format!("That is not proven: it may be worse than {than} by up to {most}.")
+        }
         (false, _) => {
-            format!(
-                "That is not proven: compared with {than}, it may earn as little as {bound} more."
-            )
+            format!("Not by as much as was asked for: better than {than} by at least {bound}.")
         }
     }
 }
@@ -105,13 +107,19 @@ fn sure(contents: &Contents<'_>) -> String {
     }
 }
 
+const LOG_MORE: &str = "Log where this policy goes, or ask for less.";
+
 fn next(contents: &Contents<'_>) -> String {
     let evaluation = contents.evaluation;
     let doubt = evaluation.warnings.iter().find(|warning| warning.disqualifies());
+    let try_it = "It may be tried, under watch. Log what it does, and evaluate it again on that.";
+    let improvement = evaluation.improvement.as_ref().map(|found| found.lower_bound);
     match (&contents.verdict, doubt) {
-        (Verdict::Certified { .. }, _) => {
-            "It may be tried, under watch. Log what it does, and evaluate it again on that.".into()
-        }
+        (Verdict::Certified { .. }, _) => try_it.into(),
+        // Nothing was asked for beside a comparison.
+        (Verdict::NoThreshold, None) if improvement >= Some(0.0) => try_it.into(),
+        (Verdict::NoThreshold, None) if improvement.is_some() => LOG_MORE.into(),
+        (Verdict::NoThreshold, Some(warning)) => sentence(warning.help()),
         (Verdict::Inconclusive { .. }, Some(Warning::OutsideData { .. })) => {
             let where_to =
                 match contents.shown().is_some_and(|shown| !shown.evidence.places.is_empty()) {
@@ -131,7 +139,7 @@ fn next(contents: &Contents<'_>) -> String {
                 Some(times) => {
                     format!("Log more: about {times} times as many episodes could be enough.")
                 }
-                None => "Log where this policy goes, or ask for less.".into(),
+                None => LOG_MORE.into(),
             }
         }
         _ => "Say what it must reach, or what it must be better than.".into(),

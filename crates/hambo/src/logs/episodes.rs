@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ndarray::{Array2, Axis};
+use ndarray::{Array1, Array2, Axis};
 use rand::seq::SliceRandom;
 
 use super::tensors::{Read, Written};
@@ -125,6 +125,20 @@ impl LoggedEpisodes {
         let gaps = self.gaps.iter().copied().filter(|gap| rows.contains(gap) && *gap > rows.start);
         let bounds: Vec<usize> = [rows.start].into_iter().chain(gaps).chain([rows.end]).collect();
         bounds.windows(2).map(|pair| pair[0]..pair[1]).collect()
+    }
+
+    /// The mean action in each step of the horizon, as far as episodes that show their start last without a gap.
+    pub(crate) fn mean_actions(&self, horizon: usize) -> Vec<Array1<f64>> {
+        let actions = &self.transitions.actions;
+        let shown = (0..self.len()).filter(|&episode| self.shows_start(episode));
+        let pieces: Vec<Range<usize>> =
+            shown.filter_map(|episode| self.pieces(episode).into_iter().next()).collect();
+        let mean = |step: usize| {
+            let rows = pieces.iter().filter(|piece| step < piece.len());
+            let rows: Vec<usize> = rows.map(|piece| piece.start + step).collect();
+            actions.select(Axis(0), &rows).mapv(f64::from).mean_axis(Axis(0))
+        };
+        (0..horizon).map_while(mean).collect()
     }
 
     /// Whether an episode's first row is where it began.

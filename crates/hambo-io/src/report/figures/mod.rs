@@ -25,6 +25,7 @@ pub(super) fn all(contents: &Contents<'_>) -> Vec<Figure> {
         horizon::costs(contents),
         training::rounds(contents),
         panels::reliability(contents),
+        panels::actions(contents),
         panels::episodes(contents),
         panels::uncertainty(contents),
     ];

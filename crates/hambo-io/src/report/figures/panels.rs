@@ -1,7 +1,7 @@
 //! Small panels, one per output of the model.
 
-use hambo::Variant;
 use hambo::calibration::LEVELS;
+use hambo::{HorizonPoint, Variant};
 
 use super::super::contents::Contents;
 use super::super::plot::{Plot, range};
@@ -62,6 +62,53 @@ pub(super) fn reliability(contents: &Contents<'_>) -> Option<Figure> {
     );
     let heading = "Does the model know its error?";
     (!drawings.is_empty()).then_some(Figure { name: "reliability", heading, caption, drawings })
+}
+
+/// What the policy does in the course of an episode, beside what was done in the logs.
+pub(super) fn actions(contents: &Contents<'_>) -> Option<Figure> {
+    let points = &contents.shown()?.evidence.over_horizon;
+    let names = &contents.evaluation.data.names.actions;
+    let curve = |of: &dyn Fn(&HorizonPoint) -> Option<f64>| -> Vec<(f64, f64)> {
+        // An action holds from the point before on.
+        let before = [0].into_iter().chain(points.iter().map(|point| point.steps));
+        let both = before.zip(points).filter_map(|(step, point)| Some((step as f64, of(point)?)));
+        both.collect()
+    };
+    let curves = |column: usize| {
+        let own = curve(&|point| point.actions.get(column).copied());
+        (own, curve(&|point| point.logged_actions.get(column).copied()))
+    };
+    let count = points.first().map_or(0, |point| point.actions.len());
+    let difference = |column: usize| -> f64 {
+        let (own, logged) = curves(column);
+        let of = |((_, a), (_, b)): (&(f64, f64), &(f64, f64))| (a - b).abs();
+        let width = range(own.iter().chain(&logged).map(|&(_, y)| y), 0.0);
+        own.iter().zip(&logged).map(of).sum::<f64>() / (width.1 - width.0).max(f64::MIN_POSITIVE)
+    };
+    let scores: Vec<f64> = (0..count).map(difference).collect();
+    let (kept, rest) = most_telling(&scores, "the largest differences");
+    let mut drawings = Vec::new();
+    for column in kept {
+        let (own, logged) = curves(column);
+        let y = range(own.iter().chain(&logged).map(|&(_, y)| y), 0.06);
+        let name = names.get(column).map_or("action", String::as_str);
+        let mut plot = panel(name, (0.0, contents.evaluation.horizon as f64), y);
+        axes(&mut plot, y.0);
+        plot.line("soft", thinned(&logged));
+        plot.line("accent", thinned(&own));
+        drawings.push(plot.finish(format!("{name} in the course of an episode")));
+    }
+    let caption = format!(
+        "Mean action over the steps of an episode. Blue: the policy, as the model plays it; grey: whoever acted in \
+         the logs.{rest}"
+    );
+    let heading = "What the policy does";
+    (points.len() > 1 && !drawings.is_empty()).then_some(Figure {
+        name: "actions",
+        heading,
+        caption,
+        drawings,
+    })
 }
 
 /// The worst hallucinated episodes over the range of the data.
