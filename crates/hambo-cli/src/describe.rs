@@ -261,8 +261,6 @@ pub(crate) fn model(model: &Model) -> String {
     };
     let reward = if model.dynamics.predicts_reward() { "learned" } else { "not learned" };
     let calibration = &model.calibration;
-    let temperatures: Vec<String> =
-        calibration.temperatures.iter().map(|&t| number(f64::from(t))).collect();
     let rows = [
         ["data", &format!("{rows} transitions in {episodes} episodes")],
         ["model", &kind],
@@ -277,7 +275,6 @@ pub(crate) fn model(model: &Model) -> String {
                 count(calibration.episodes)
             ),
         ],
-        ["temperatures", &temperatures.join(", ")],
     ];
     table(&rows.map(|row| row.map(String::from).to_vec()), 2)
 }

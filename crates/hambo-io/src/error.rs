@@ -422,6 +422,15 @@ pub enum Error {
         source: Box<Error>,
     },
 
+    /// No row of it leads to another.
+    #[error("{}: {}", path.display(), why_empty(*.missing))]
+    NoTransitions {
+        /// Where.
+        path: PathBuf,
+        /// Rows in which values are missing.
+        missing: u64,
+    },
+
     /// The file can be read, but its transitions cannot be used.
     #[error("{}: {source}", path.display())]
     Data {
@@ -430,6 +439,16 @@ pub enum Error {
         /// What is wrong.
         source: DatasetError,
     },
+}
+
+fn why_empty(missing: u64) -> String {
+    match missing {
+        0 => "no row of it is followed by another; was its export cut short?".into(),
+        n => format!(
+            "no row of it is followed by another: values are missing in {n} rows; leave out columns that are \
+             hardly ever filled"
+        ),
+    }
 }
 
 impl Error {

@@ -289,12 +289,27 @@ fn text_names_episodes_only_where_it_can() {
 }
 
 #[test]
+fn a_plain_log_raises_no_false_alarm() {
+    let plant = Plant::default();
+    let rows = plant.rows();
+    assert_eq!(plant.profile(&rows).remarks, Vec::<String>::new());
+    let (_folder, path) = plant.file(&rows);
+    let found = inspect(path, &mapping()).unwrap();
+    // Actions are kilowatts, far beyond [-1, 1].
+    assert!(found.mistakes.is_empty(), "{:?}", found.mistakes);
+    assert_eq!((found.problems.rows, found.problems.episodes), (0, 0), "{:?}", found.problems);
+}
+
+#[test]
 fn a_header_without_rows_is_named() {
     let profile = Plant::default().profile(&[]);
     assert_eq!(profile.remarks, ["it has a header and no rows"]);
     let (_folder, path) = Plant::default().file(&[]);
-    let message = inspect(path, &mapping()).unwrap_err().to_string();
-    assert!(message.contains("no episodes"), "{message}");
+    let messages = [
+        inspect(&path, &mapping()).unwrap_err().to_string(),
+        read::open(path, &mapping()).unwrap_err().to_string(),
+    ];
+    assert!(messages.iter().all(|m| m.contains("was its export cut short?")), "{messages:?}");
 }
 
 #[test]

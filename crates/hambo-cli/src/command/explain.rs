@@ -17,8 +17,11 @@ struct Entry<'a> {
 pub(crate) fn run(code: Option<&str>) -> Result<Exit> {
     let entries = entries();
     let Some(code) = code else {
-        let codes: Vec<&str> = entries.iter().flat_map(|entry| entry.codes.clone()).collect();
-        screen::print(&format!("{}\n", codes.join("\n")))?;
+        let line = |entry: &Entry<'_>| {
+            let codes = styled(BOLD, &format!("{}:", entry.codes.join(", ")));
+            format!("{}\n", wrap(&format!("{codes} {}", entry.found), 0, 2))
+        };
+        screen::print(&entries.iter().map(line).collect::<String>())?;
         return Ok(Exit::Done);
     };
     let asked = code.trim().to_lowercase().replace([' ', '-'], "_");

@@ -111,12 +111,12 @@ pub fn profile(source: impl AsRef<Path>) -> Result<Option<Profile>> {
         let period = proposal.period;
         let times = time.and_then(|column| times(&columns[column], period));
         remarks.extend(time.and_then(|column| gaps(&columns[column], &groups, period)));
-        let columns = columns.iter().map(described).collect();
+        let columns = columns.iter().map(|column| described(column, rows)).collect();
         Ok(Some(Profile { format, rows, writing, columns, times, remarks, proposal }))
     })
 }
 
-fn described(column: &Column) -> ColumnProfile {
+fn described(column: &Column, rows: usize) -> ColumnProfile {
     let unit = units::of_name(&column.name);
     let plain = |kind: String, missing| {
         let name = column.name.clone();
@@ -152,6 +152,7 @@ fn described(column: &Column) -> ColumnProfile {
             };
             plain(kind, missing)
         }
+        Content::Other(_) if rows == 0 => plain("nothing".into(), 0),
         Content::Other(width) => plain(format!("{width} values a row"), 0),
     }
 }

@@ -210,8 +210,7 @@ fn many(files: &[PathBuf], mapping: &Mapping) -> Result<(Format, Vec<Box<dyn Sou
     let (path, format) =
         first.ok_or(Error::UnknownFormat { path: PathBuf::new(), found: "no files" })?;
     if opened.is_empty() {
-        let source = hambo::dataset::DatasetError::Empty;
-        return Err(Error::Data { path: path.clone(), source });
+        return Err(Error::NoTransitions { path: path.clone(), missing: 0 });
     }
     let tables: Vec<(&dyn Table, &[usize])> = opened.iter().filter_map(Opened::table).collect();
     let words = Words::find(&tables)?;

@@ -84,6 +84,14 @@ impl Log {
             let found = spikes::remove(&mut memory, &self.names.states);
             notes.extend(found.into_iter().map(Note::Spikes));
         }
+        if memory.len() == 0 {
+            let missing = notes.iter().find_map(|note| match note {
+                Note::MissingValues { rows, .. } => Some(*rows),
+                _ => None,
+            });
+            let path = self.path.clone();
+            return Err(Error::NoTransitions { path, missing: missing.unwrap_or(0) });
+        }
         Ok((memory.into_dataset(&self.path, &self.names, &self.exogenous)?, notes))
     }
 

@@ -110,30 +110,46 @@ impl Note {
     }
 }
 
+/// `1 row`, `2 rows`.
+fn counted(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::LastRowsDropped { rows, terminations } => write!(
                 f,
-                "the last row of {rows} episodes, {terminations} of them terminated, was dropped: \
-                 the file holds no next states"
+                "the last row of {}, {terminations} of them terminated, was dropped: the file holds no next \
+                 states",
+                counted(*rows, "episode")
             ),
             Self::UnmarkedEnds { episodes } => {
-                write!(f, "{episodes} episodes end without a mark and count as truncated")
+                let (verb, count) = match episodes {
+                    1 => ("ends", "counts"),
+                    _ => ("end", "count"),
+                };
+                let episodes = counted(*episodes, "episode");
+                write!(f, "{episodes} {verb} without a mark and {count} as truncated")
             }
             Self::NoTerminations => f.write_str("no column says which episodes terminated"),
             Self::IntegerActions => f.write_str("the actions are whole numbers, used as they are"),
             Self::MissingValues { rows, columns } => {
-                let counted = columns.iter().map(|(name, count)| format!("{name} {count}"));
-                let counted = counted.collect::<Vec<_>>().join(", ");
-                write!(f, "values are missing in {rows} rows ({counted})")
+                let each = columns.iter().map(|(name, count)| format!("{name} {count}"));
+                let each = each.collect::<Vec<_>>().join(", ");
+                write!(f, "values are missing in {} ({each})", counted(*rows, "row"))
             }
-            Self::MissingSteps { places } => write!(f, "steps are missing at {places} places"),
-            Self::Spikes(Spikes { column, count, worst, usual: [low, high], .. }) => write!(
-                f,
-                "{count} readings of {column} are like no other, such as {worst}, where {low} to \
-                 {high} is usual"
-            ),
+            Self::MissingSteps { places } => {
+                write!(f, "steps are missing at {}", counted(*places, "place"))
+            }
+            Self::Spikes(Spikes { column, count, worst, usual: [low, high], .. }) => {
+                let readings = counted(*count as u64, "reading");
+                let verb = if *count == 1 { "is" } else { "are" };
+                write!(
+                    f,
+                    "{readings} of {column} {verb} like no other, such as {worst}, where {low} to {high} is usual"
+                )
+            }
             Self::Sorted => {
                 f.write_str("the rows were not in order and were sorted by episode and step")
             }

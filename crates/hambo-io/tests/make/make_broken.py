@@ -212,7 +212,7 @@ case("ragged.csv", ["text", "equally many"]).write_text(text)
 case("empty_cell.csv", ["row 3", "`reward`"], {"missing": "refuse"}).write_text(
     "obs,action,reward,terminated,truncated\n1,2,3,0,0\n1,2,,1,0\n")
 case("twice.csv", ["`obs` comes twice"]).write_text("obs,obs,action,reward,terminated\n1,1,2,3,1\n")
-case("header_only.csv", ["no episodes"]).write_text("obs,action,reward,terminated\n")
+case("header_only.csv", ["was its export cut short"]).write_text("obs,action,reward,terminated\n")
 
 # Not data at all.
 case("empty.parquet", ["empty"]).write_bytes(b"")
