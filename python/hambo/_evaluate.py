@@ -78,6 +78,7 @@ def evaluate(
     thresholds: Thresholds | None = None,
     rules_differ: bool = False,
     accept_weaker: Sequence[str] = (),
+    allow: Sequence[str] = (),
     deterministic: bool = True,
     name: str | None = None,
     seed: int = 0,
@@ -168,6 +169,9 @@ def evaluate(
     accept_weaker
         Settings weaker than the defaults that may nevertheless lead to the verdict ``"certified"``, by name, such as
         ``"beta"`` or ``"thresholds.outside_data"``; warnings name them.
+    allow
+        Warnings that may nevertheless lead to the verdict ``"certified"``, by code, such as ``"at_limits"``; the
+        verdict of the command and the report name them.
     deterministic
         Ask policies with `predict` for their best action instead of a random one.
     name
@@ -210,6 +214,7 @@ def evaluate(
         "thresholds": (thresholds or Thresholds())._document(),
         "rules_differ": rules_differ,
         "accept_weaker": checked_names(accept_weaker, "accept_weaker"),
+        "allow": checked_names(allow, "allow"),
     }
     looked_at = [] if inputs is None else checked_names(inputs, "inputs")
     seen = _columns(looked_at, model)

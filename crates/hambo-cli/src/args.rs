@@ -229,6 +229,10 @@ pub(crate) struct Certify {
     #[arg(long, value_name = "M", allow_negative_numbers = true, requires = "against")]
     pub margin: Option<f64>,
 
+    /// End with code 0 whatever the verdict is
+    #[arg(long)]
+    pub exit_zero: bool,
+
     #[command(flatten)]
     pub evaluate: Evaluate,
 }
@@ -277,6 +281,10 @@ pub(crate) struct BoundFlags {
     /// thresholds.outside_data; warnings name them
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub accept_weaker: Vec<String>,
+
+    /// Warnings that may nevertheless lead to CERTIFIED, by code; the verdict names them
+    #[arg(long, value_delimiter = ',', value_name = "WARNING,...")]
+    pub allow: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -296,6 +304,14 @@ pub(crate) struct Outputs {
     /// Write a report that stands alone as HTML
     #[arg(long, value_name = "F.html")]
     pub report: Option<PathBuf>,
+
+    /// Write a summary as Markdown, for a pipeline's page
+    #[arg(long, value_name = "F.md")]
+    pub markdown: Option<PathBuf>,
+
+    /// Write the verdict as a JUnit test
+    #[arg(long, value_name = "F.xml")]
+    pub junit: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -38,6 +38,7 @@ pub(crate) fn settings(settings: &Settings, bound: &BoundFlags) -> Result<Loaded
         }
     }
     config.evaluation.accept_weaker.extend(bound.accept_weaker.iter().cloned());
+    config.evaluation.allow.extend(bound.allow.iter().cloned());
     config.evaluation.validate()?;
     config.model.validate()?;
     Ok(loaded)

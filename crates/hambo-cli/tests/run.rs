@@ -127,6 +127,40 @@ fn a_killed_fit_goes_on_and_makes_the_same_model() {
 }
 
 #[test]
+fn a_pipeline_gets_a_summary_and_a_test_and_may_ask_for_code_zero() {
+    let place = Place::new();
+    assert_done(&place.run("fit logs.csv --out model"));
+    // So strict that there are warnings.
+    let certify = "certify --model model --policy policy.onnx --markdown summary.md --junit junit.xml \
+                   --set evaluation.thresholds.outside_data=0";
+    let run = |rest: &str| {
+        let output = place.run(&format!("{certify} {rest}"));
+        let read = |name: &str| fs::read_to_string(place.path(name)).unwrap();
+        (output.status.code().unwrap(), read("summary.md"), read("junit.xml"))
+    };
+    let (code, summary, junit) = run("--threshold 1000000");
+    assert_eq!(code, 3, "{summary}");
+    assert!(summary.starts_with("## NOT CERTIFIED: Lower bound for policy.onnx"), "{summary}");
+    assert!(summary.contains("| Threshold | 1000000 |"), "{summary}");
+    assert!(
+        junit.contains("failures=\"1\" errors=\"0\"") && junit.contains("<failure "),
+        "{junit}"
+    );
+    let (code, _, junit) = run("--threshold -1000000");
+    assert_eq!(code, 4);
+    assert!(junit.contains("failures=\"0\" errors=\"1\"") && junit.contains("<error "), "{junit}");
+    assert_eq!(run("--threshold -1000000 --exit-zero").0, 0);
+    // Every warning that stands in the way, by its code.
+    let codes = summary.lines().filter_map(|line| line.strip_prefix("- :warning: `"));
+    let codes: Vec<&str> = codes.filter_map(|line| line.split('`').next()).collect();
+    let (code, summary, junit) = run(&format!("--threshold -1000000 --allow {}", codes.join(",")));
+    assert_eq!(code, 0, "{summary}");
+    assert!(summary.starts_with("## CERTIFIED WITH WEAKER SETTINGS ("), "{summary}");
+    assert!(summary.contains("allow = outside_data"), "{summary}");
+    assert!(junit.contains("failures=\"0\" errors=\"0\""), "{junit}");
+}
+
+#[test]
 fn a_ranking_is_a_page_and_a_quick_model_makes_its_bounds_quick() {
     let place = Place::new();
     assert_done(&place.run("fit logs.csv --out model --quick"));

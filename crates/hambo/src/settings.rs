@@ -6,6 +6,7 @@ use crate::adversary::AdversarySettings;
 use crate::error::{Error, Result};
 use crate::thresholds::Thresholds;
 use crate::variant::Variant;
+use crate::warning::Warning;
 
 /// How a policy is evaluated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,6 +47,8 @@ pub struct EvaluationSettings {
     /// Settings weaker than the defaults that may nevertheless lead to CERTIFIED, by name: `beta`,
     /// `noise`, `variants`, `adversary.patience`, `thresholds.outside_data`, ...
     pub accept_weaker: Vec<String>,
+    /// Warnings that may nevertheless lead to CERTIFIED, by code, such as `at_limits`. The verdict names them.
+    pub allow: Vec<String>,
 }
 
 impl Default for EvaluationSettings {
@@ -64,6 +67,7 @@ impl Default for EvaluationSettings {
             thresholds: Thresholds::default(),
             rules_differ: false,
             accept_weaker: Vec::new(),
+            allow: Vec::new(),
         }
     }
 }
@@ -96,6 +100,15 @@ impl EvaluationSettings {
         }
         if self.attempts == 0 {
             return wrong("attempts", "0".into(), "at least one");
+        }
+        let is_known = |code: &&String| Warning::CODES.contains(&code.as_str());
+        if let Some(code) = self.allow.iter().find(|code| !is_known(code)) {
+            return wrong("allow", format!("`{code}`"), "codes of warnings, such as `at_limits`");
+        }
+        if self.allow.iter().any(|code| code == "weaker_setting") {
+            let expected =
+                "other warnings; settings are accepted by their names, in `accept_weaker`";
+            return wrong("allow", "`weaker_setting`".into(), expected);
         }
         self.thresholds.validate()?;
         self.adversary.validate()

@@ -12,7 +12,7 @@ use crate::warning::Warning;
 /// | no threshold | nobody said what the return should reach, or what the policy should be better than |
 /// | not certified | the bound is below the threshold, that on the improvement below its margin, or a constraint's below zero |
 /// | inconclusive | all bounds are high enough, but a warning says that one of them may be too high; or there is no bound, because no conservative variant ran |
-/// | certified | all bounds are high enough, and there is no such warning |
+/// | certified | all bounds are high enough, and there is no such warning, or the user has allowed it |
 ///
 /// A bound that is too low already is not helped by warnings: they all say that it may be too
 /// *high*.
@@ -20,7 +20,8 @@ use crate::warning::Warning;
 pub enum Verdict {
     /// All bounds are high enough.
     Certified {
-        /// Settings weaker than the defaults that the user has accepted, such as `beta = 0.5`.
+        /// Settings weaker than the defaults that the user has accepted, such as `beta = 0.5`, and warnings that
+        /// the user has allowed, such as `allow = at_limits`.
         weaker: Vec<String>,
     },
     /// The data does not prove it. That is no proof of the opposite.
@@ -54,11 +55,22 @@ impl Verdict {
             return Self::NotCertified;
         }
         let disqualifying = evaluation.warnings.iter().filter(|warning| warning.disqualifies());
-        let warnings: Vec<Warning> = disqualifying.cloned().collect();
+        let is_allowed = |warning: &&Warning| {
+            evaluation.settings.allow.iter().any(|code| code == warning.code())
+        };
+        let (allowed, warnings): (Vec<&Warning>, Vec<&Warning>) =
+            disqualifying.partition(is_allowed);
         if warnings.is_empty() && bounds.iter().all(|(bound, _)| bound.is_some()) {
-            Self::Certified { weaker: accepted(&evaluation.warnings) }
+            let mut weaker = accepted(&evaluation.warnings);
+            for warning in allowed {
+                let text = format!("allow = {}", warning.code());
+                if !weaker.contains(&text) {
+                    weaker.push(text);
+                }
+            }
+            Self::Certified { weaker }
         } else {
-            Self::Inconclusive { warnings }
+            Self::Inconclusive { warnings: warnings.into_iter().cloned().collect() }
         }
     }
 

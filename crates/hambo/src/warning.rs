@@ -196,6 +196,32 @@ pub struct About<'a> {
 }
 
 impl Warning {
+    /// All short names.
+    pub const CODES: [&str; 22] = [
+        "not_converged",
+        "under_trained",
+        "outside_data",
+        "weak_calibration",
+        "persistent_errors",
+        "second_opinion",
+        "more_ends",
+        "termination_contradicts_logs",
+        "reward_contradicts_logs",
+        "foreign_actions",
+        "at_limits",
+        "estimated_norm",
+        "learned_kernel",
+        "few_calibration_episodes",
+        "few_replayed",
+        "shared_episodes",
+        "foreign_starts",
+        "few_starts",
+        "skewed_returns",
+        "no_termination",
+        "diverged",
+        "weaker_setting",
+    ];
+
     /// A short name for programs.
     pub fn code(&self) -> &'static str {
         match self {

@@ -50,6 +50,25 @@ fn a_warning_matters_only_to_a_bound_that_is_high_enough() {
 }
 
 #[test]
+fn a_warning_that_was_allowed_stands_beside_the_verdict() {
+    let mut found =
+        bounded(Some(6.0), vec![not_converged(Variant::Ca), not_converged(Variant::Da1)]);
+    found.settings.allow = vec!["not_converged".into()];
+    let weaker = vec!["allow = not_converged".to_owned()];
+    let verdict = Verdict::of(&found, Some(5.0));
+    assert_eq!(verdict, Verdict::Certified { weaker });
+    assert_eq!(verdict.to_string(), "CERTIFIED WITH WEAKER SETTINGS (allow = not_converged)");
+    found.warnings.push(Warning::WeakCalibration { error: 0.5 });
+    let others = vec![Warning::WeakCalibration { error: 0.5 }];
+    assert_eq!(Verdict::of(&found, Some(5.0)), Verdict::Inconclusive { warnings: others });
+    // Nothing is allowed by a slip, and no setting in this way.
+    for code in ["no_such_warning", "weaker_setting"] {
+        let settings = EvaluationSettings { allow: vec![code.into()], ..Default::default() };
+        assert!(settings.validate().unwrap_err().to_string().contains(code));
+    }
+}
+
+#[test]
 fn a_constraint_that_is_not_proven_stops_a_certificate() {
     let mut evaluation = bounded(Some(10.0), Vec::new());
     for (lower_bound, expected) in [

@@ -79,10 +79,13 @@ pub(crate) fn run(args: &Demo, quiet: bool, progress: &Progress) -> Result<Exit>
         resume: false,
         json: Some(out.join("result.json")),
         report: Some(report.clone()),
+        markdown: None,
+        junit: None,
     };
     let basis = Basis { data: None, model: Some(model) };
     let bound = BoundFlags::default();
     let asked = Certify {
+        exit_zero: false,
         threshold: Some(threshold),
         margin: None,
         evaluate: Evaluate {

@@ -1,10 +1,11 @@
 //! `hambo evaluate` and `hambo certify`: a policy and a model, or data, in; a bound and a verdict out.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hambo::dataset::{ColumnNames, EpisodeMarks};
-use hambo::{Dataset, Verdict};
+use hambo::{Dataset, Evaluation, Verdict};
 use hambo_io::model::{self, Origin, SavedModel};
+use hambo_io::report::ReportOptions;
 use hambo_io::{atomic, report};
 
 use crate::args::{Evaluate, Outputs};
@@ -75,9 +76,16 @@ pub(crate) fn run(call: &Call<'_>, quiet: bool, progress: &Progress) -> Result<E
     if let Some(file) = args.outputs.json.as_ref().filter(|_| !to_stdout) {
         atomic::write(file, &json)?;
     }
-    if let Some(file) = &args.outputs.report {
-        let options = super::report::options(&record, &document);
-        atomic::write(file, report::html(&document.evaluation, &options).as_bytes())?;
+    let options = super::report::options(&record, &document);
+    let pages: [(&Option<PathBuf>, Page); 3] = [
+        (&args.outputs.report, report::html),
+        (&args.outputs.markdown, report::markdown),
+        (&args.outputs.junit, report::junit),
+    ];
+    for (file, page) in pages {
+        if let Some(file) = file {
+            atomic::write(file, page(&document.evaluation, &options).as_bytes())?;
+        }
     }
     let text = match to_stdout {
         true => String::from_utf8_lossy(&json).into_owned(),
@@ -92,6 +100,9 @@ pub(crate) fn run(call: &Call<'_>, quiet: bool, progress: &Progress) -> Result<E
     Ok(describe::exit(&verdict))
 }
 
+/// A result for somebody to read.
+type Page = fn(&Evaluation, &ReportOptions) -> String;
+
 fn check_threshold(threshold: Option<f64>) -> Result<()> {
     match threshold {
         Some(value) if !value.is_finite() => {
@@ -103,7 +114,8 @@ fn check_threshold(threshold: Option<f64>) -> Result<()> {
 
 /// Hours of work should not end in a file that cannot be written.
 fn check_outputs(outputs: &Outputs) -> Result<()> {
-    let files = [&outputs.json, &outputs.report].into_iter().flatten();
+    let files = [&outputs.json, &outputs.report, &outputs.markdown, &outputs.junit];
+    let files = files.into_iter().flatten();
     let mut written = files.filter(|file| *file != Path::new("-"));
     Ok(written.try_for_each(|file| atomic::check_writable(file))?)
 }

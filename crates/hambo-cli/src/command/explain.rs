@@ -75,6 +75,7 @@ mod tests {
             .collect();
         let known: Vec<&str> = entries().iter().flat_map(|entry| entry.codes.clone()).collect();
         assert!(codes.len() > 15, "{codes:?}");
+        assert_eq!(codes, hambo::Warning::CODES);
         for code in codes {
             assert!(known.contains(&code), "{code} is not in docs/warnings.md");
         }

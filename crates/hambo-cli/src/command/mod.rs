@@ -32,11 +32,12 @@ pub(crate) fn run(invocation: &Invocation) -> Result<Exit> {
             evaluate::run(&call, quiet, progress)
         }
         Command::Certify(args) => {
-            let Certify { threshold, margin, evaluate: args } = args;
+            let Certify { threshold, margin, exit_zero, evaluate: args } = args;
             let margin = args.bound.against.as_ref().map(|_| margin.unwrap_or(0.0));
             let call =
                 evaluate::Call { args, threshold: *threshold, margin, words: &invocation.words };
-            evaluate::run(&call, quiet, progress)
+            let exit = evaluate::run(&call, quiet, progress)?;
+            Ok(if *exit_zero { Exit::Done } else { exit })
         }
         Command::Backtest(args) => backtest::run(args, quiet, progress),
         Command::Rank(args) => rank::run(args, &invocation.words, quiet, progress),

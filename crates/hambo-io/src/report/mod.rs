@@ -9,6 +9,7 @@ mod frame;
 mod guarantee;
 mod markup;
 mod page;
+mod pipeline;
 mod plot;
 #[cfg(feature = "png")]
 mod png;
@@ -39,6 +40,16 @@ pub fn html(evaluation: &Evaluation, options: &ReportOptions) -> String {
 pub fn figures(evaluation: &Evaluation, options: &ReportOptions) -> Vec<(&'static str, String)> {
     let contents = Contents::new(evaluation, options);
     figures::all(&contents).iter().map(|figure| (figure.name, figure.standalone())).collect()
+}
+
+/// The decision in a few lines of Markdown, for the summary of a pipeline's step.
+pub fn markdown(evaluation: &Evaluation, options: &ReportOptions) -> String {
+    pipeline::markdown(&Contents::new(evaluation, options))
+}
+
+/// The decision as a JUnit file with one test: passed, failed, or an error if it is inconclusive.
+pub fn junit(evaluation: &Evaluation, options: &ReportOptions) -> String {
+    pipeline::junit(&Contents::new(evaluation, options))
 }
 
 /// Several evaluations as one HTML file, in this order.

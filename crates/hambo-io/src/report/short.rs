@@ -7,7 +7,8 @@ use super::contents::Contents;
 use super::text::{confidence, escape, fixed, rounded_down, sentence};
 use super::worlds;
 
-pub(super) fn in_short(contents: &Contents<'_>) -> String {
+/// Questions, and what there is to answer.
+pub(super) fn answers(contents: &Contents<'_>) -> Vec<(&'static str, String)> {
     let answers = [
         Some(("Is it better?", better(contents))).filter(|(_, answer)| !answer.is_empty()),
         Some((
@@ -17,10 +18,14 @@ pub(super) fn in_short(contents: &Contents<'_>) -> String {
         Some(("How sure is that?", sure(contents))),
         Some(("What next?", next(contents))),
     ];
+    answers.into_iter().flatten().collect()
+}
+
+pub(super) fn in_short(contents: &Contents<'_>) -> String {
     let answer = |(question, answer): (&str, String)| {
         format!("<div><dt>{question}</dt><dd>{}</dd></div>", escape(&answer))
     };
-    let answers: String = answers.into_iter().flatten().map(answer).collect();
+    let answers: String = answers(contents).into_iter().map(answer).collect();
     format!("<dl class=\"short\">{answers}</dl>")
 }
 
@@ -96,13 +101,19 @@ fn sure(contents: &Contents<'_>) -> String {
         worlds::backtest(contents).map(|found| format!(" Tested on the logs: {}.", found.summary));
     let (sure, tested) = (confidence(evaluation.delta), tested.unwrap_or_default());
     let stays = "if the plant stays as it was when it was logged";
-    match doubts {
-        0 => format!("{sure} sure, {stays}.{tested}"),
-        1 => format!(
-            "Not sure enough: one check speaks against the number (see the warnings). Otherwise it would be {sure} sure, {stays}.{tested}"
+    let checks = match doubts {
+        0 => return format!("{sure} sure, {stays}.{tested}"),
+        1 => "one check speaks".to_owned(),
+        n => format!("{n} checks speak"),
+    };
+    match contents.verdict {
+        Verdict::Certified { .. } => format!(
+            "{sure} sure, {stays}, and if it does not matter that {checks} against the number: that was allowed.\
+             {tested}"
         ),
-        n => format!(
-            "Not sure enough: {n} checks speak against the number (see the warnings). Otherwise it would be {sure} sure, {stays}.{tested}"
+        _ => format!(
+            "Not sure enough: {checks} against the number (see the warnings). Otherwise it would be {sure} sure, \
+             {stays}.{tested}"
         ),
     }
 }
