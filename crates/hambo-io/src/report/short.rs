@@ -87,7 +87,7 @@ fn earns(contents: &Contents<'_>) -> String {
         (Verdict::NotCertified, Some(threshold))
             if contents.evaluation.lower_bound < Some(threshold) =>
         {
-            " That is less than was asked for, which is no proof that it is bad."
+            " The logs do not prove what was asked for, which is no proof of the opposite."
         }
         _ => "",
     };
