@@ -5,7 +5,7 @@ default:
     @just --list
 
 # Everything that must pass.
-check: fmt clippy test doctest docs deny typos python
+check: fmt clippy test doctest docs deny typos prose python
 
 # Formatting.
 fmt:
@@ -35,6 +35,12 @@ deny:
 # Spelling.
 typos:
     typos
+
+# Prose: formatted, and wrapped at 100 columns; `just prose ""` formats it. Pages that scripts write are theirs.
+prose check="--check":
+    [ -e target/python ] || python3 -m venv target/python
+    target/python/bin/pip install --quiet mdformat==1.0.0 mdformat-gfm==1.0.0
+    git ls-files '*.md' ':!:crates/hambo-cli/tests/*' ':!:*/results/*' | xargs target/python/bin/mdformat {{check}}
 
 # Network speed as a share of the best bare matrix product of the same run.
 bench-nn:
