@@ -31,6 +31,8 @@ struct State {
     label: String,
     stage: &'static str,
     stage_begun: Instant,
+    /// Where the stage was then: not at its start if it goes on after an interruption.
+    first_step: usize,
     last_step: usize,
     last_line: Instant,
     bar: Option<ProgressBar>,
@@ -48,6 +50,7 @@ impl Progress {
             label: String::new(),
             stage: "",
             stage_begun: now,
+            first_step: 0,
             last_step: 0,
             last_line: now,
             bar: None,
@@ -103,13 +106,13 @@ impl State {
     fn show(&mut self, event: &Event, way: Way) {
         let now = Instant::now();
         if event.stage != self.stage || event.step < self.last_step {
-            (self.stage, self.stage_begun) = (event.stage, now);
+            (self.stage, self.stage_begun, self.first_step) = (event.stage, now, event.step);
             if let Some(bar) = &self.bar {
                 bar.set_style(style(true));
             }
         }
         self.last_step = event.step;
-        let text = text(event, now - self.stage_begun);
+        let text = text(event, self.first_step, now - self.stage_begun);
         if let Some(bar) = &self.bar {
             bar.set_length(event.of as u64);
             bar.set_position(event.step as u64);
@@ -144,7 +147,7 @@ fn style(with_bar: bool) -> ProgressStyle {
 }
 
 /// `round 4 of 30, at -312.4, 5.0/min, < 5 min 24 s left`; a stage may end earlier
-fn text(event: &Event, elapsed: Duration) -> String {
+fn text(event: &Event, first_step: usize, elapsed: Duration) -> String {
     let Event { stage, step, of, metric } = event;
     let mut text = match *stage {
         "adversary" => format!("round {} of {of}", step + 1),
@@ -161,8 +164,8 @@ fn text(event: &Event, elapsed: Duration) -> String {
         text += &format!(", {name} {}", number(*value));
     }
     let seconds = elapsed.as_secs_f64();
-    if *step > 0 && seconds > 1.0 {
-        let rate = *step as f64 / seconds;
+    if *step > first_step && seconds > 1.0 {
+        let rate = (*step - first_step) as f64 / seconds;
         let left = (of.saturating_sub(*step)) as f64 / rate;
         text += &match rate {
             rate if rate >= 1.0 => format!(", {rate:.0}/s"),
@@ -192,11 +195,14 @@ mod tests {
     fn a_sign_of_life_has_stage_metric_rate_and_time_left() {
         let metric = Some(("attained return", -312.4));
         let event = Event { stage: "adversary", step: 3, of: 30, metric };
-        let shown = text(&event, Duration::from_secs(36));
+        let shown = text(&event, 0, Duration::from_secs(36));
         assert_eq!(shown, "round 4 of 30, at -312.4, 5.0/min, < 5 min 24 s left");
         let event = Event { stage: "fit", step: 100, of: 500, metric: None };
-        let shown = text(&event, Duration::from_secs(2));
+        let shown = text(&event, 0, Duration::from_secs(2));
         assert_eq!(shown, "step 100 of 500, 50/s, < 8 s left");
+        // What was done before an interruption took none of this time.
+        let shown = text(&event, 80, Duration::from_secs(2));
+        assert_eq!(shown, "step 100 of 500, 10/s, < 40 s left");
     }
 
     #[test]

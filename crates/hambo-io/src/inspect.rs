@@ -133,7 +133,7 @@ fn inspect_local(path: &Path, mapping: &Mapping) -> Result<Inspection> {
     let (mut rows, episodes) = (tally.rows, tally.episodes);
     if log.splits() {
         let before = clean.len();
-        let found = read::remove_spikes(&mut clean, &log.names.states);
+        let found = read::remove_spikes(&mut clean, &log.names);
         rows -= before - clean.len();
         notes.extend(found.into_iter().map(Note::Spikes));
     }

@@ -241,6 +241,32 @@ fn a_number_that_stands_for_what_is_missing_is_no_value() {
 }
 
 #[test]
+fn such_a_number_is_no_action_and_no_good_reward_either() {
+    let plant = Plant::default();
+    let whole = plant.open(&plant.rows()).dataset;
+    let marked = |column: usize, value: &str| {
+        let mut rows = plant.rows();
+        for row in [30, 31, 100, 200, 300] {
+            rows[row][column] = value.into();
+        }
+        plant.open(&rows)
+    };
+    let highest = |data: &Dataset| data.rewards().iter().copied().fold(f32::MIN, f32::max);
+    for (column, name) in [(4, "heater_kW"), (5, "the reward")] {
+        let Opened { dataset, notes, .. } = marked(column, "-999");
+        let Some(Note::Spikes(spikes)) = notes.last() else { panic!("{notes:?}") };
+        assert_eq!((&*spikes.column, spikes.count, spikes.kept), (name, 5, false));
+        assert_eq!(dataset.rows(), whole.rows() - 5);
+        assert!(dataset.actions().iter().all(|&action| action > 0.0));
+        assert!(highest(&dataset) <= highest(&whole), "a cost of -999 is no gain");
+    }
+    // A rare loss may be real: it stays, and is named.
+    let Opened { dataset, notes, .. } = marked(5, "999");
+    assert_eq!(dataset.rows(), whole.rows());
+    assert!(matches!(notes.last(), Some(Note::Spikes(spikes)) if spikes.kept), "{notes:?}");
+}
+
+#[test]
 fn american_times_are_read_and_doubtful_ones_are_named() {
     let plant = Plant::default();
     let expected = plant.open(&plant.rows()).dataset;

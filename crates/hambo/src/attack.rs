@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::adversary::{Trained, train_dqn, train_sac};
 use crate::bound::{Estimate, paired_difference};
+use crate::checks;
 use crate::error::{BoxError, Error, Result};
 use crate::evaluation::{VariantResult, deciding};
 use crate::evidence::Costs;
@@ -362,6 +363,10 @@ impl Attack<'_> {
             if episodes == 0 || episodes < thresholds.few_calibration_episodes {
                 warnings.push(Warning::FewReplayed { episodes });
             }
+            let covered = limit.replay.as_ref().map_or(1.0, |replay| replay.covered);
+            if covered < checks::ENOUGH_COVERED {
+                warnings.push(Warning::Untested { covered });
+            }
         }
         let correction = result.estimate.correction(self.delta);
         if correction > thresholds.skewed_returns {
@@ -374,7 +379,11 @@ impl Attack<'_> {
             });
         }
         // What happens off the data is then the worst that can.
-        if self.game.limits.floor.is_some() {
+        if let Some(floor) = self.game.limits.floor {
+            if result.floored > thresholds.outside_data {
+                let (share, floor) = (result.floored, f64::from(floor.least));
+                warnings.push(Warning::OnFloor { share, floor });
+            }
             return warnings;
         }
         let most = thresholds.outside_data;

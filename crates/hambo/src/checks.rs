@@ -1,15 +1,21 @@
 //! What speaks against every bound of a model, a task and these settings, whatever the policy does.
 
+use ndarray::{Array1, Array2, Axis};
+
 use crate::dynamics::Confidence;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::settings::EvaluationSettings;
-use crate::task::{Against, Baseline, InitialStates, Task};
+use crate::task::{self, Against, Baseline, InitialStates, StateBounds, Task};
 use crate::variant::Variant;
 use crate::warning::Warning;
 
 /// Pieces of episodes that last for less of the horizon do not show what errors lead to in all of it.
-const ENOUGH_COVERED: f64 = 0.5;
+pub(crate) const ENOUGH_COVERED: f64 = 0.5;
+
+/// Of the logged states, so many may lie beyond limits that the task gives, by so much of their width: sensors err.
+const MOST_BEYOND: f64 = 1e-3;
+const SLACK: f32 = 0.01;
 
 /// Warnings that need no rollout.
 pub(crate) fn of_model(
@@ -48,6 +54,8 @@ pub(crate) fn of_model(
         warnings.push(Warning::PersistentErrors { column, autocorrelation });
     }
     warnings.extend(of_starts(model, task, thresholds.outside_data));
+    warnings.extend(of_bounds(model, task));
+    check_floor(model, task)?;
     let contradictions = model.logged.contradictions(task, thresholds)?;
     match settings.rules_differ {
         true if !contradictions.is_empty() => warnings.push(Warning::WeakerSetting {
@@ -73,15 +81,73 @@ fn of_starts(model: &Model, task: &Task, most: f64) -> Option<Warning> {
     if states.ncols() != usual.low().len() {
         return None;
     }
-    let share = |beyond: usize| beyond as f64 / states.nrows().max(1) as f64;
-    let all = usual.beyond(states).iter().filter(|&&beyond| beyond).count();
+    let usual = where_courses_start(model, usual);
+    let (column, share) = beyond(states, &usual)?;
+    let column = model.data.names.output(column).to_owned();
+    (share > most).then_some(Warning::ForeignStarts { column, share })
+}
+
+/// The same limits, except for what no action influences: that goes on from where logged episodes start.
+fn where_courses_start(model: &Model, limits: StateBounds) -> StateBounds {
+    let episodes = &model.episodes;
+    let shown = (0..episodes.len()).filter(|&episode| episodes.shows_start(episode));
+    let rows: Vec<usize> = shown.map(|episode| episodes.rows(episode).start).collect();
+    let (mut low, mut high) = (limits.low().clone(), limits.high().clone());
+    for &column in model.exogenous.iter().filter(|_| !rows.is_empty()) {
+        let values = episodes.transitions.states.column(column).select(Axis(0), &rows);
+        let least = values.iter().copied().fold(f32::INFINITY, f32::min);
+        let most = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        // Rounding must not matter where all start alike.
+        let margin = model.range_widening * (most - least) + slack(model)[column];
+        (low[column], high[column]) = (least - margin, most + margin);
+    }
+    StateBounds::new(low, high).unwrap_or(limits)
+}
+
+/// What sensors may be off by.
+fn slack(model: &Model) -> Array1<f32> {
+    (model.data_range.high() - model.data_range.low()) * SLACK
+}
+
+/// Limits that the logs themselves do not keep.
+fn of_bounds(model: &Model, task: &Task) -> Option<Warning> {
+    let bounds = task.state_bounds.as_ref()?;
+    let slack = slack(model);
+    let bounds = StateBounds::new(bounds.low() - &slack, bounds.high() + &slack).ok()?;
+    let (column, share) = beyond(&model.logged.transitions.states, &bounds)?;
+    let column = model.data.names.output(column).to_owned();
+    (share > MOST_BEYOND).then_some(Warning::BoundsContradictLogs { column, share })
+}
+
+/// The column in which most states are beyond the limits, and the share of those that are in any.
+fn beyond(states: &Array2<f32>, limits: &StateBounds) -> Option<(usize, f64)> {
+    if states.ncols() != limits.low().len() {
+        return None;
+    }
+    let all = limits.beyond(states).iter().filter(|&&beyond| beyond).count();
     let in_column = |column: &usize| {
-        let (low, high) = (usual.low()[*column], usual.high()[*column]);
+        let (low, high) = (limits.low()[*column], limits.high()[*column]);
         states.column(*column).iter().filter(|value| !(low..=high).contains(*value)).count()
     };
     let worst = (0..states.ncols()).max_by_key(in_column)?;
-    let column = model.data.names.output(worst).to_owned();
-    (share(all) > most).then(|| Warning::ForeignStarts { column, share: share(all) })
+    Some((worst, all as f64 / states.nrows().max(1) as f64))
+}
+
+/// A floor above what a logged step has earned is none.
+fn check_floor(model: &Model, task: &Task) -> Result<()> {
+    let Some(floor) = task.floor else { return Ok(()) };
+    let transitions = model.logged.transitions.transitions();
+    let least = match &task.reward {
+        Some(rule) => {
+            task::reward(&**rule, &transitions)?.iter().copied().fold(f32::INFINITY, f32::min)
+        }
+        None => model.reward_range[0],
+    };
+    if floor <= least || model.logged.rows() == 0 {
+        return Ok(());
+    }
+    let value = format!("{floor}, but a logged step earned {least}");
+    Err(Error::Setting { name: "floor", value, expected: "the least that any step can earn" })
 }
 
 /// Says early that what the logs earned over the horizon is not known.

@@ -139,6 +139,25 @@ pub enum Warning {
         /// Share of the initial states.
         share: f64,
     },
+    /// Logged episodes last for so little of the horizon that they do not test a bound on all of it.
+    Untested {
+        /// How much of the horizon they last, on average.
+        covered: f64,
+    },
+    /// Logged states lie beyond the limits that the task gives them.
+    BoundsContradictLogs {
+        /// The column in which most of them do.
+        column: String,
+        /// Share of the logged states.
+        share: f64,
+    },
+    /// Episodes leave the data and earn the floor from there on, so that the bound rests on it.
+    OnFloor {
+        /// Share of the episodes.
+        share: f64,
+        /// What each step that is left earns.
+        floor: f64,
+    },
     /// Few initial states were observed.
     FewStarts {
         /// Independent observations.
@@ -197,7 +216,7 @@ pub struct About<'a> {
 
 impl Warning {
     /// All short names.
-    pub const CODES: [&str; 22] = [
+    pub const CODES: [&str; 25] = [
         "not_converged",
         "under_trained",
         "outside_data",
@@ -215,6 +234,9 @@ impl Warning {
         "few_replayed",
         "shared_episodes",
         "foreign_starts",
+        "untested",
+        "bounds_contradict_logs",
+        "on_floor",
         "few_starts",
         "skewed_returns",
         "no_termination",
@@ -242,6 +264,9 @@ impl Warning {
             Self::FewReplayed { .. } => "few_replayed",
             Self::SharedEpisodes { .. } => "shared_episodes",
             Self::ForeignStarts { .. } => "foreign_starts",
+            Self::Untested { .. } => "untested",
+            Self::BoundsContradictLogs { .. } => "bounds_contradict_logs",
+            Self::OnFloor { .. } => "on_floor",
             Self::FewStarts { .. } => "few_starts",
             Self::SkewedReturns { .. } => "skewed_returns",
             Self::NoTermination { .. } => "no_termination",
@@ -301,8 +326,14 @@ impl Warning {
             }
             Self::FewReplayed { .. } => "give logs with more episodes",
             Self::ForeignStarts { .. } => {
-                "check the units of the initial states, and their columns"
+                "check the units and columns of the initial states; what no action influences goes on as in logged \
+                 episodes, from their start"
             }
+            Self::Untested { .. } => "shorten the horizon, or give logs with longer episodes",
+            Self::BoundsContradictLogs { .. } => {
+                "give limits that no state can exceed, or none; check their units and columns"
+            }
+            Self::OnFloor { .. } => "make sure that no step can earn less, whatever happens",
             Self::SharedEpisodes { .. } => {
                 "fit the model on episodes that the policy was not trained on, if there are enough"
             }
@@ -340,6 +371,9 @@ impl Warning {
                 Some("task.initial_states")
             }
             Self::FewReplayed { .. } => Some("evaluation.thresholds.few_calibration_episodes"),
+            Self::Untested { .. } => Some("task.horizon"),
+            Self::BoundsContradictLogs { .. } => Some("task.state_bounds"),
+            Self::OnFloor { .. } => Some("task.floor"),
             Self::WeakerSetting { .. } => Some("evaluation.accept_weaker"),
             Self::SharedEpisodes { .. } => None,
         }
@@ -375,6 +409,9 @@ impl Warning {
             | Self::FewReplayed { .. }
             | Self::FewStarts { .. }
             | Self::ForeignStarts { .. }
+            | Self::Untested { .. }
+            | Self::BoundsContradictLogs { .. }
+            | Self::OnFloor { .. }
             | Self::SharedEpisodes { .. }
             | Self::NoTermination { .. }
             | Self::WeakerSetting { .. } => About::default(),
@@ -393,6 +430,9 @@ impl Warning {
     /// | `more_ends` | yes | the cost of terminating is learned from too few terminations |
     /// | `termination_contradicts_logs`, `reward_contradicts_logs` | yes | the bound is on another task than the logged one |
     /// | `foreign_actions`, `at_limits` | yes, of conservative variants | no data says what follows there |
+    /// | `untested` | yes | nothing was asked of the worlds over most of the horizon |
+    /// | `bounds_contradict_logs` | yes | states are kept where real ones do not stay |
+    /// | `on_floor` | no | the user has vouched for the floor |
     /// | `foreign_starts` | yes | no data says what follows there, or the units differ |
     /// | `no_termination` | yes | the bound is on episodes that go on where real ones end |
     /// | `estimated_norm`, `learned_kernel` | no | the proof no longer applies, but the bound stands where an ensemble's stands: on calibration |
@@ -420,6 +460,8 @@ impl Warning {
             | Self::TerminationContradictsLogs { .. }
             | Self::RewardContradictsLogs { .. }
             | Self::ForeignStarts { .. }
+            | Self::Untested { .. }
+            | Self::BoundsContradictLogs { .. }
             | Self::NoTermination { .. } => true,
             Self::WeakerSetting { accepted, .. } => !accepted,
             Self::FewReplayed { episodes } => *episodes == 0,
@@ -427,6 +469,7 @@ impl Warning {
             | Self::LearnedKernel
             | Self::FewCalibrationEpisodes { .. }
             | Self::FewStarts { .. }
+            | Self::OnFloor { .. }
             | Self::SharedEpisodes { .. }
             | Self::Diverged { .. } => false,
         }
@@ -553,6 +596,23 @@ impl fmt::Display for Warning {
             Self::ForeignStarts { column, share } => write!(
                 f,
                 "{:.1} % of the initial states lie beyond all that was logged, most of them in `{column}`",
+                100.0 * share
+            ),
+            Self::Untested { covered } => write!(
+                f,
+                "logged episodes last for {:.0} % of the horizon on average, so that nothing tests a bound on all \
+                 of it",
+                100.0 * covered
+            ),
+            Self::BoundsContradictLogs { column, share } => write!(
+                f,
+                "{:.1} % of the logged states lie beyond the limits that the task gives, most of them in `{column}`",
+                100.0 * share
+            ),
+            Self::OnFloor { share, floor } => write!(
+                f,
+                "{:.0} % of the episodes leave the data, and earn the floor of {floor} in every step that is left: \
+                 the bound rests on it",
                 100.0 * share
             ),
             Self::FewStarts { observed } => {

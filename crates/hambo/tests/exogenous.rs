@@ -91,6 +91,20 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 #[test]
+fn starts_at_another_hour_than_the_logs_are_noticed() {
+    let data = data(Vec::new());
+    let mut noon = data.initial_states();
+    let codes = |starts: &Array2<f32>| {
+        let found = evaluate(&data, InitialStates::Observed(starts.clone()), STEPS).unwrap();
+        found.warnings.iter().map(|warning| warning.code()).collect::<Vec<_>>()
+    };
+    assert!(!codes(&noon).contains(&"foreign_starts"));
+    // The weather of no logged start: it would go on from another one.
+    noon.column_mut(1).fill(-40.0);
+    assert!(codes(&noon).contains(&"foreign_starts"));
+}
+
+#[test]
 fn the_weather_is_the_logged_one_whatever_members_say() {
     let data = data(Vec::new());
     let found = evaluate(&data, InitialStates::of_episodes(&data), STEPS).unwrap();

@@ -182,12 +182,35 @@ fn off_the_data_every_step_earns_the_floor() {
     assert!((found.variants[0].estimate.mean - (9.0 - 105.0)).abs() < 1e-6);
     assert_eq!((found.variants[0].floored, found.variants[0].ended), (1.0, 0.0));
     assert_eq!(at_limits(&found), None, "what happens there is known to be no worse");
-    let inside = evaluate(&Task { floor: Some(-5.0), ..task(0.9) });
+    let said = found.warnings.iter().find(|w| matches!(w, Warning::OnFloor { share: 1.0, .. }));
+    assert!(!said.unwrap().disqualifies(), "somebody has vouched for it");
+    let inside = evaluate(&Task { floor: Some(-99.0), ..task(0.9) });
     assert_eq!(inside.variants[0].floored, 0.0);
+    assert!(!inside.warnings.iter().any(|w| matches!(w, Warning::OnFloor { .. })));
     let discounted = evaluate(&Task { floor: Some(-5.0), discount: 0.5, ..task(100.0) });
     // 2 (1 - 2^-9) for nine steps, and -5 times 2^-9 (2 - 2^-20) for the rest.
     let expected = 2.0 * (1.0 - 2.0_f64.powi(-9)) - 10.0 * 2.0_f64.powi(-9);
     assert!((discounted.variants[0].estimate.mean - expected).abs() < 1e-5);
+}
+
+#[test]
+fn a_floor_that_a_logged_step_went_below_is_none() {
+    let settings = EvaluationSettings { episodes: 50, ..Default::default() };
+    let task = Task { floor: Some(-5.0), ..task(0.9) };
+    let error = model().evaluate(&March, &task, &settings, Seed(1), &Silent).unwrap_err();
+    assert!(error.to_string().contains("a logged step earned -99"), "{error}");
+}
+
+#[test]
+fn limits_that_the_logs_do_not_keep_certify_nothing() {
+    let limited = |high: f32| {
+        let state_bounds = StateBounds::new(array![-1.0], array![high]).unwrap();
+        let found = evaluate(&Task { state_bounds: Some(state_bounds), ..task(100.0) });
+        found.warnings.into_iter().find(|w| matches!(w, Warning::BoundsContradictLogs { .. }))
+    };
+    assert_eq!(limited(0.75), None);
+    assert_eq!(limited(0.745), None, "sensors err");
+    assert!(limited(0.5).unwrap().disqualifies());
 }
 
 #[test]

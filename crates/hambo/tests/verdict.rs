@@ -113,10 +113,13 @@ fn kind(warning: &Warning) -> usize {
         Warning::FewReplayed { .. } => 19,
         Warning::SharedEpisodes { .. } => 20,
         Warning::ForeignStarts { .. } => 21,
+        Warning::Untested { .. } => 22,
+        Warning::BoundsContradictLogs { .. } => 23,
+        Warning::OnFloor { .. } => 24,
     }
 }
 
-const KINDS: usize = 22;
+const KINDS: usize = 25;
 
 /// Every kind, of a variant where it has one, and whether it stops a certificate.
 fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
@@ -166,6 +169,9 @@ fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
         (skewed, bounds),
         (Warning::NoTermination { terminated_episodes: 3 }, true),
         (Warning::ForeignStarts { column: "x".into(), share: 0.5 }, true),
+        (Warning::Untested { covered: 0.2 }, true),
+        (Warning::BoundsContradictLogs { column: "x".into(), share: 0.5 }, true),
+        (Warning::OnFloor { share: 0.5, floor: -1.0 }, false),
         (Warning::Diverged { objective: objective(), variant, restarts: 1 }, false),
         (weaker(false), true),
         (weaker(true), false),

@@ -106,7 +106,8 @@ fn filled(mut config: Config, data: Option<(&str, &Dataset)>, set: &[String]) ->
             angles: Vec::new(),
         }));
         template.reward_bounds = Some([summary.rewards.min as f32, summary.rewards.max as f32]);
-        template.floor = Some(summary.rewards.min as f32);
+        // The least that was logged is not the least that can be.
+        template.floor = Some(-1e6);
         let first = &names.states[0];
         template.reward = Some(format!("-({{{first}}}^2)"));
         template.termination = Some(format!("abs({{{first}}}) > 10"));

@@ -81,7 +81,7 @@ impl Log {
     pub(super) fn into_memory(self) -> Result<(Dataset, Vec<Note>)> {
         let (mut memory, mut notes) = self.read_in_any_order(Memory::default)?;
         if self.splits() {
-            let found = spikes::remove(&mut memory, &self.names.states);
+            let found = spikes::remove(&mut memory, &self.names);
             notes.extend(found.into_iter().map(Note::Spikes));
         }
         if memory.len() == 0 {

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 #[derive(Default)]
 pub(crate) struct Memory {
     pub(super) states: Vec<f32>,
-    actions: Vec<f32>,
+    pub(super) actions: Vec<f32>,
     pub(super) rewards: Vec<f32>,
     pub(super) next_states: Vec<f32>,
     pub(super) terminated: Vec<bool>,

@@ -4,7 +4,7 @@
 //! loggers write for what is missing. They are taken for missing values, and named. What lasts, or shows in the
 //! reward, may be real: it stays, and is named as well.
 
-use hambo::dataset::Usual;
+use hambo::dataset::{ColumnNames, Usual};
 
 use super::memory::Memory;
 
@@ -30,8 +30,8 @@ pub struct Spikes {
 }
 
 /// Takes spikes out of the data, and tells which.
-pub(crate) fn remove(memory: &mut Memory, names: &[String]) -> Vec<Spikes> {
-    let (width, rows) = (names.len(), memory.rewards.len());
+pub(crate) fn remove(memory: &mut Memory, names: &ColumnNames) -> Vec<Spikes> {
+    let (width, rows) = (names.states.len(), memory.rewards.len());
     let rewards = Usual::of(memory.rewards.iter().copied());
     let is_plain = |row: usize| {
         let as_usual = rewards.is_none_or(|usual| is_near(&usual, memory.rewards[row]));
@@ -40,7 +40,7 @@ pub(crate) fn remove(memory: &mut Memory, names: &[String]) -> Vec<Spikes> {
     let is_first = |row: usize| row == 0 || row == rows || memory.is_boundary(row);
     let mut is_dropped = vec![false; rows];
     let mut found = Vec::new();
-    for (column, name) in names.iter().enumerate() {
+    for (column, name) in names.states.iter().enumerate() {
         let value = |row: usize| memory.states[row * width + column];
         let after = |row: usize| memory.next_states[row * width + column];
         let Some(usual) = Usual::of((0..rows).map(value)) else { continue };
@@ -76,10 +76,38 @@ pub(crate) fn remove(memory: &mut Memory, names: &[String]) -> Vec<Spikes> {
             is_dropped[row] |= into_spike && usual.is_far(after(row));
         }
     }
+    for (column, name) in names.actions.iter().enumerate() {
+        let value = |row: usize| memory.actions[row * names.actions.len() + column];
+        found.extend(marks(name, rows, value, |_, _| true, &mut is_dropped));
+    }
+    // A rare and low reward is what a bound must not miss; a high one would only raise it.
+    let is_high = |usual: &Usual, value: f32| value > usual.high;
+    found.extend(marks("the reward", rows, |row| memory.rewards[row], is_high, &mut is_dropped));
     if is_dropped.contains(&true) {
         memory.drop_rows(|row| is_dropped[row], width);
     }
     found
+}
+
+/// Drops rows with one and the same number far from all others, if `may_drop` agrees, and tells of all that are far.
+fn marks(
+    name: &str,
+    rows: usize,
+    value: impl Fn(usize) -> f32,
+    may_drop: impl Fn(&Usual, f32) -> bool,
+    is_dropped: &mut [bool],
+) -> Vec<Spikes> {
+    let Some(usual) = Usual::of((0..rows).map(&value)) else { return Vec::new() };
+    let far: Vec<usize> = (0..rows).filter(|&row| usual.is_far(value(row))).collect();
+    let Some(&first) = far.first() else { return Vec::new() };
+    let worst = value(first);
+    let is_mark = far.len() > 1 && far.iter().all(|&row| value(row) == worst);
+    let removed = is_mark && may_drop(&usual, worst);
+    if removed {
+        far.iter().for_each(|&row| is_dropped[row] = true);
+    }
+    let usual = [usual.low, usual.high];
+    vec![Spikes { column: name.into(), count: far.len(), worst, usual, kept: !removed }]
 }
 
 fn is_near(usual: &Usual, value: f32) -> bool {

@@ -39,7 +39,12 @@ fn is_cost(contents: &Contents<'_>) -> bool {
 fn amount(contents: &Contents<'_>, value: &str) -> String {
     let options = contents.options;
     let unit = options.unit.as_ref().map(|unit| format!(" {unit}")).unwrap_or_default();
+    let discount = contents.evaluation.discount;
     match &options.per {
+        _ if discount < 1.0 => format!(
+            "{value}{unit} in {} steps, where each step counts for {discount} times the one before",
+            contents.evaluation.horizon
+        ),
         Some(per) => format!("{value}{unit} a {per}"),
         None => format!("{value}{unit} in {} steps", contents.evaluation.horizon),
     }

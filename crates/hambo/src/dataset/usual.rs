@@ -6,6 +6,10 @@ const LEAST: usize = 200;
 /// Values are far from the usual ones if they are farther than so many times their width.
 const FAR: f32 = 10.0;
 
+/// Numbers that loggers write for what is missing, with either sign, need not be as far.
+const KNOWN_MARKS: [f32; 4] = [999.0, 9_999.0, 99_999.0, 999_999.0];
+const FAR_OF_MARK: f32 = 1.0;
+
 /// What stands for a missing value is at most this share of all.
 const MOST_MARKED: f64 = 0.05;
 
@@ -59,7 +63,8 @@ impl Usual {
 
     /// Whether a value is like nothing else in the column.
     pub fn is_far(&self, value: f32) -> bool {
-        self.beyond(value) > FAR
+        let far = if KNOWN_MARKS.contains(&value.abs()) { FAR_OF_MARK } else { FAR };
+        self.beyond(value) > far
     }
 }
 
@@ -75,6 +80,10 @@ mod tests {
         assert!(usual.is_far(850.0) && usual.is_far(-40.0) && !usual.is_far(25.0));
         let marked = plain().chain(std::iter::repeat_n(-999.0, 40));
         assert_eq!(Usual::of(marked), Usual::of(plain()));
+        // Radiation: nothing at night, hundreds by day, and a mark that is not far beyond that.
+        let light = (0..1000).map(|hour| 500.0 * (hour as f32).sin().max(0.0));
+        let usual = Usual::of(light.chain([-999.0, -999.0])).unwrap();
+        assert!(usual.low == 0.0 && usual.is_far(-999.0) && !usual.is_far(-998.0), "{usual:?}");
         assert_eq!(Usual::of(plain().take(100)), None);
         assert_eq!(Usual::of((0..1000).map(|index| f32::from(u8::from(index == 5)))), None);
     }

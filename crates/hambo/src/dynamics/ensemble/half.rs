@@ -67,8 +67,11 @@ impl<'a> Keeper<'a> {
     /// Goes on where an earlier fit stopped, if there was one.
     pub(super) fn go_on(&self, fresh: Half, networks: &mut Mlps) -> Result<Half> {
         match self.observer.recall_half(&self.name).map_err(self.failed())? {
-            Some(bytes) => fresh.read(&bytes, networks).map_err(self.failed()),
-            None => Ok(fresh),
+            // A file that was cut short is as good as none.
+            Some(bytes) if SafeTensors::deserialize(&bytes).is_ok() => {
+                fresh.read(&bytes, networks).map_err(self.failed())
+            }
+            _ => Ok(fresh),
         }
     }
 
