@@ -36,7 +36,7 @@ ROLLOUTS: dict[str, dict[str, int]] = {
 
 LABELS = {
     "quick": "quick effort: fewer steps and episodes, smaller networks; "
-    "the bound is usually lower than with the defaults, and cannot be compared with theirs",
+    "a first look, whose bound cannot be compared with those of the defaults",
     "thorough": "thorough effort",
 }
 """What a result says of it."""

@@ -150,8 +150,8 @@ def evaluate(
         Whether rollouts draw aleatoric noise.
     effort
         ``"quick"`` for fewer episodes, and smaller adversaries where they are stress tests only; ``"thorough"`` for
-        more episodes and attempts. What is given by the next four arguments wins. A quick bound is usually lower, and
-        its result says that it is quick.
+        more episodes and attempts. What is given by the next four arguments wins. A quick bound is a first
+        look, and its result says that it is quick.
     episodes
         Fresh episodes behind each estimate; 5,000 by default.
     attempts

@@ -62,7 +62,12 @@ impl Dataset {
     #[staticmethod]
     fn open(py: Python<'_>, source: String, mapping_json: String) -> PyResult<Self> {
         work::run(py, &[], Manner::default(), move |_| {
-            Ok(Self::opened(read::open(&source, &mapping(&mapping_json)?)?))
+            let mut opened = Self::opened(read::open(&source, &mapping(&mapping_json)?)?);
+            // What looks wrong in a table is said here as well: other units, values like no other.
+            let profile = hambo_io::profile::profile(&source).ok().flatten();
+            let remarks = profile.into_iter().flat_map(|profile| profile.remarks);
+            opened.notes.extend(remarks.map(|remark| (remark, String::new())));
+            Ok(opened)
         })
     }
 

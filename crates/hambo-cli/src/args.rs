@@ -133,7 +133,7 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 
-    /// Take a smaller model, fitted for a shorter time, and fewer episodes: the bound is usually lower
+    /// Take a smaller model, fitted for a shorter time, and fewer episodes: for a first look
     #[arg(long)]
     pub quick: bool,
 

@@ -27,7 +27,7 @@ pub(crate) struct Config {
     #[schemars(with = "u64")]
     pub seed: u64,
     /// Other defaults of `model` and `evaluation`: `"paper"` for those of the paper, `"quick"` for a smaller model
-    /// that is fitted for a shorter time, whose bound is usually lower. What this file sets itself counts.
+    /// that is fitted for a shorter time, for a first look. What this file sets itself counts.
     pub preset: Option<Preset>,
     /// Which columns of a log hold what. A name stands for a column of any width, or for the columns
     /// `name_0`, `name_1`, and so on. What is left out is found by the names that libraries use.

@@ -40,15 +40,21 @@ pub(crate) fn read(data: &Path, loaded: &Loaded, progress: &Progress) -> Result<
     Ok(dataset)
 }
 
-/// What the columns of a log are probably for, if the settings do not say it and libraries use other names.
+/// What the columns of a log are probably for, if the settings do not say enough and libraries use other names.
+/// Columns that the settings name are theirs.
 pub(crate) fn proposal(data: &Path, config: &Config) -> Result<Option<Proposal>> {
-    if config.data != Mapping::default() {
-        return Ok(None);
-    }
     match read::open(data, &config.mapping()) {
         Err(error) if error.lacks_columns() => {
             let found = profile::profile(data)?.map(|profile| profile.proposal);
-            Ok(found.filter(Proposal::is_complete))
+            let is_plain = config.data == Mapping::default();
+            let mut found = found.filter(|found| !is_plain || found.is_complete());
+            if let Some(Proposal { mapping, .. }) = &mut found {
+                let Mapping { state, exogenous, action, .. } = &config.data;
+                let said: Vec<&String> = state.iter().chain(exogenous).chain(action).collect();
+                mapping.state.retain(|name| !said.contains(&name));
+                mapping.exogenous.retain(|name| !said.contains(&name));
+            }
+            Ok(found)
         }
         // Whatever else is wrong is told by who reads it.
         _ => Ok(None),

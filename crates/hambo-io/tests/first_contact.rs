@@ -312,6 +312,18 @@ fn text_names_episodes_only_where_it_can() {
         row[1] = if index == 7 { "filter changed".into() } else { String::new() };
     }
     assert!(plant.profile(&rows).proposal.mapping.episode.is_empty());
+    // Nor do they if they are always one of two.
+    let mut rows = plant.rows();
+    let (mut lines, header) = (Vec::new(), format!("{},remark", HEADER.join(",")));
+    for (index, row) in rows.iter_mut().enumerate() {
+        let remark = if index % 37 == 5 { "door open" } else { "ok" };
+        lines.push(format!("{},{remark}", row.join(",")));
+    }
+    let path = folder.path().join("remarks.csv");
+    std::fs::write(&path, format!("{header}\n{}\n", lines.join("\n"))).unwrap();
+    let found = profile(&path).unwrap().unwrap();
+    assert_eq!(found.proposal.mapping.episode, ["building"]);
+    assert_eq!(found.remarks, Vec::<String>::new());
 }
 
 #[test]

@@ -35,7 +35,10 @@ pub(crate) fn run(args: &Init, progress: &Progress) -> Result<Exit> {
                 progress.note(
                     "the mapping of the columns is a proposal: look at [data] before you use it",
                 );
+                let horizon = config.task.horizon.or(horizon);
                 (config.data, config.task.horizon) = (mapping, horizon);
+                // What the user says of a column counts.
+                config = change(config, &args.set)?;
             }
             let opened = read::open(path, &config.mapping())?;
             progress.end();

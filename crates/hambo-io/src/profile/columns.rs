@@ -1,6 +1,6 @@
 //! The columns of a table, whole and with their values.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::error::Result;
 use crate::read::{Kind, Table, Values};
@@ -122,6 +122,42 @@ pub(super) struct Groups {
     pub(super) rows: Vec<Vec<usize>>,
     pub(super) names: Vec<String>,
     pub(super) were_in_order: bool,
+}
+
+/// Of columns with words, those without which rows of the same time could not be told apart, and those that change
+/// hardly ever. An operator's remarks are neither.
+pub(super) fn needed(
+    columns: &[Column],
+    candidates: &[usize],
+    time: Option<usize>,
+    rows: usize,
+) -> Vec<usize> {
+    let Some(Content::Times(times)) = time.map(|column| &columns[column].values) else {
+        return candidates.to_vec();
+    };
+    let word = |column: usize, row: usize| match &columns[column].values {
+        Content::Words(of_rows, _) => of_rows[row],
+        _ => 0,
+    };
+    let told_apart = |by: &[usize]| {
+        let key = |row: usize| (times[row], by.iter().map(|&c| word(c, row)).collect::<Vec<_>>());
+        (0..rows).map(key).collect::<HashSet<_>>().len()
+    };
+    let mut needed = Vec::new();
+    let mut known = told_apart(&needed);
+    while known < rows {
+        let with = |&column: &usize| [&needed[..], &[column]].concat();
+        let others = candidates.iter().filter(|column| !needed.contains(*column));
+        let best = others.map(|column| (told_apart(&with(column)), *column)).max();
+        let Some((more, column)) = best.filter(|(more, _)| *more > known) else { break };
+        (known, needed) = (more, with(&column));
+    }
+    let is_steady = |&column: &usize| {
+        let changes = (1..rows).filter(|&row| word(column, row) != word(column, row - 1)).count();
+        let Content::Words(_, words) = &columns[column].values else { return false };
+        changes < 2 * words.len()
+    };
+    candidates.iter().copied().filter(|c| needed.contains(c) || is_steady(c)).collect()
 }
 
 impl Groups {

@@ -88,9 +88,10 @@ pub fn profile(source: impl AsRef<Path>) -> Result<Option<Profile>> {
             let count = words(column);
             (2..=MOST_WORDS).contains(&count) && is_complete && rows >= LEAST_OF_WORD * count
         };
-        let apart: Vec<usize> = (0..columns.len()).filter(tells_apart).collect();
         let is_time = |column: &Column| matches!(column.values, Content::Times(_));
         let time = columns.iter().position(is_time);
+        let apart: Vec<usize> = (0..columns.len()).filter(tells_apart).collect();
+        let apart = columns::needed(&columns, &apart, time, rows);
         let groups = Groups::new(&columns, &apart, time, rows);
         let proposal = propose::propose(&columns, &apart, time, &groups);
         let mut proposal = proposal;
