@@ -277,8 +277,10 @@ def fit(
         _log.info("the model is in %s already", finished)
         return load(finished)
     with watched(progress) as course:
-        options = {"progress": course.listener, "threads": threads, "checkpoint": folder}
-        model = _wrap(_native.Model.fit(data._inner, text, effort, seed, **options))
+        native = _native.Model.fit(
+            data._inner, text, effort, seed, progress=course.listener, threads=threads, checkpoint=folder
+        )
+    model = _wrap(native)
     _log.info("fitted %r", model)
     if finished is not None:
         model.save(finished)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import hambo
 
 from .conftest import QUICK, TINY, Array, still
 
+Policy = Callable[[Array], Array]
 LONG = hambo.Ensemble(members=3, hidden=[16], max_steps=2_000, evaluate_every=20, patience=1_000)
 
 
@@ -64,17 +67,15 @@ def test_an_evaluation_goes_on_with_the_parts_that_are_left(model: hambo.Model, 
     assert resumed == hambo.evaluate(model, still, **QUICK)
 
     # Another policy, task, seed or model finds nothing of it.
-    others = [
-        lambda: hambo.evaluate(model, push, **options, checkpoint=tmp_path),
-        lambda: hambo.evaluate(model, still, **options, discount=0.9, checkpoint=tmp_path),
-        lambda: hambo.evaluate(
-            model, still, **options, reward="0 * state_0 + 1", rules_differ=True, checkpoint=tmp_path
-        ),
-        lambda: hambo.evaluate(model, still, **options, seed=1, checkpoint=tmp_path),
+    others: list[tuple[Policy, dict[str, Any]]] = [
+        (push, {}),
+        (still, {"discount": 0.9}),
+        (still, {"reward": "0 * state_0 + 1", "rules_differ": True}),
+        (still, {"seed": 1}),
     ]
-    for other in others:
+    for policy, changed in others:
         parts.clear()
-        other()
+        hambo.evaluate(model, policy, **options, **changed, checkpoint=tmp_path)
         assert parts == {"return, DAinf", "return, DS"}
 
 
@@ -90,6 +91,6 @@ def test_threads_change_no_result(model: hambo.Model, data: hambo.Dataset) -> No
     one = hambo.evaluate(model, still, **QUICK, threads=1)
     assert one == hambo.evaluate(model, still, **QUICK, threads=2)
     fitted = [hambo.fit(data, TINY, threads=count).predict(data.states[:9], data.actions[:9]).mean for count in (1, 2)]
-    np.testing.assert_array_equal(*fitted)
+    np.testing.assert_array_equal(fitted[0], fitted[1])
     with pytest.raises(hambo.errors.SettingError, match="`threads` is 0"):
         hambo.evaluate(model, still, **QUICK, threads=0)
