@@ -339,6 +339,29 @@ fn a_plain_log_raises_no_false_alarm() {
 }
 
 #[test]
+fn rows_that_come_twice_are_counted_once_and_others_are_named_by_their_line() {
+    let plant = Plant::default();
+    let expected = plant.open(&plant.rows()).dataset.identity();
+    // Beside each other, and all of a day at the end of the file.
+    let mut rows = plant.rows();
+    let again = rows[..STEPS].to_vec();
+    rows.insert(45, rows[44].clone());
+    let Opened { dataset, notes, .. } = plant.open(&rows);
+    assert_eq!(dataset.identity(), expected);
+    assert!(notes.contains(&Note::Repeated { rows: 1 }), "{notes:?}");
+    let mut rows = plant.rows();
+    rows.extend(again);
+    let Opened { dataset, notes, .. } = plant.open(&rows);
+    assert_eq!(dataset.identity(), expected);
+    assert!(notes.contains(&Note::Repeated { rows: STEPS as u64 }), "{notes:?}");
+    // The same time with other values: nobody knows which is right. The header is line 1.
+    rows[448][2] = "25".into();
+    let (_folder, path) = plant.file(&rows);
+    let message = read::open(path, &mapping()).unwrap_err().to_string();
+    assert!(message.contains("row 450:"), "{message}");
+}
+
+#[test]
 fn a_header_without_rows_is_named() {
     let profile = Plant::default().profile(&[]);
     assert_eq!(profile.remarks, ["it has a header and no rows"]);

@@ -43,6 +43,8 @@ pub(crate) struct Tally {
     pub missing: Vec<u64>,
     /// Places at which steps are missing.
     pub step_gaps: u64,
+    /// Rows that came once more, with the same step and values.
+    pub repeated: u64,
     /// By how much steps grow.
     pub stride: Option<i64>,
 }
@@ -188,6 +190,10 @@ impl Assembler {
     }
 
     fn row(&mut self, row: Row<'_>, sink: &mut dyn Sink) -> Result<()> {
+        if self.open.as_ref().is_some_and(|open| open.is_repeated_by(&row)) {
+            self.tally.repeated += 1;
+            return Ok(());
+        }
         self.count_missing(&row)?;
         match self.open.as_ref().map(|open| open.is_over_at(&row, self.rules.times)) {
             Some(Over::Yes) => self.close(sink)?,
@@ -422,6 +428,19 @@ enum Over {
 }
 
 impl OpenEpisode {
+    /// Whether a row is the last one once more, with the same step and the same values.
+    fn is_repeated_by(&self, row: &Row<'_>) -> bool {
+        let is_same_step =
+            self.step.is_some() && self.step == row.step && self.key.as_ref() == row.key;
+        let has_same_values = |last: &Waiting| {
+            last.state == row.state
+                && last.action == row.action
+                && last.reward == row.reward
+                && last.others == row.others
+        };
+        is_same_step && self.waiting.as_ref().is_some_and(has_same_values)
+    }
+
     /// Numbers begin again in every episode; time does not.
     fn is_over_at(&self, row: &Row<'_>, times: bool) -> Over {
         let is_over = match (&self.key, row.key) {

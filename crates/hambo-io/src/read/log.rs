@@ -130,9 +130,13 @@ impl Log {
     /// `None` if no step numbers say in which order rows belong.
     fn read_sorted(&self, sink: &mut dyn Sink) -> Result<Option<Vec<Note>>> {
         let mut all = Rows::default();
+        let mut places: Vec<(&Path, u64)> = Vec::new();
         for source in &self.sources {
             for piece in 0..source.pieces() {
-                all.append(guarded(source.path(), || source.read(piece))?);
+                let rows = guarded(source.path(), || source.read(piece))?;
+                let first = source.first_row(piece);
+                places.extend((first..).take(rows.count).map(|row| (source.path(), row)));
+                all.append(rows);
             }
         }
         if all.step.is_none() {
@@ -141,8 +145,15 @@ impl Log {
         let rules = self.sources[0].rules();
         let others = rules.reward.as_ref().map_or(0, |formula| formula.others);
         let mut assembler = Assembler::new(self.names.clone(), rules);
-        let sorted = all.sorted(self.state_dim, self.action_dim, others);
-        assembler.add(&self.path, 0, &sorted, sink)?;
+        let (sorted, order) = all.sorted(self.state_dim, self.action_dim, others);
+        assembler.add(&self.path, 0, &sorted, sink).map_err(|error| match error {
+            // Messages name rows as they are in the file.
+            Error::StepGap { row, last, found, .. } => {
+                let (path, row) = places[order[row as usize]];
+                Error::StepGap { path: path.to_owned(), row, last, found }
+            }
+            other => other,
+        })?;
         self.finish(assembler, sink).map(Some)
     }
 

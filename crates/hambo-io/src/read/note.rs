@@ -33,6 +33,11 @@ pub enum Note {
         /// How many, by the names of the columns.
         columns: Vec<(String, u64)>,
     },
+    /// Rows came once more.
+    Repeated {
+        /// How many.
+        rows: u64,
+    },
     /// Steps are missing. The log goes on after them as after a gap.
     MissingSteps {
         /// Places at which they are.
@@ -63,6 +68,9 @@ impl Note {
         if tally.step_gaps > 0 {
             notes.push(Self::MissingSteps { places: tally.step_gaps });
         }
+        if tally.repeated > 0 {
+            notes.push(Self::Repeated { rows: tally.repeated });
+        }
         if tally.dropped_rows > 0 {
             let (rows, terminations) = (tally.dropped_rows, tally.dropped_terminations);
             notes.push(Self::LastRowsDropped { rows, terminations });
@@ -85,6 +93,7 @@ impl Note {
             Self::LastRowsDropped { terminations: 0, .. } => {
                 "log next states to keep them; nothing else is lost"
             }
+            Self::Repeated { .. } => "each is counted once",
             Self::LastRowsDropped { .. } => {
                 "log next states: the transitions into terminal states are missing from this data, \
                  so give the termination as a rule"
@@ -149,6 +158,9 @@ impl fmt::Display for Note {
                     f,
                     "{readings} of {column} {verb} like no other, such as {worst}, where {low} to {high} is usual"
                 )
+            }
+            Self::Repeated { rows } => {
+                write!(f, "{} came once more, with the same step and values", counted(*rows, "row"))
             }
             Self::Sorted => {
                 f.write_str("the rows were not in order and were sorted by episode and step")

@@ -57,8 +57,14 @@ impl Rows {
         join(&mut self.source, more.source);
     }
 
-    /// Episode by episode, as each appears for the first time, and in each of them step by step.
-    pub(crate) fn sorted(self, state_dim: usize, action_dim: usize, others: usize) -> Self {
+    /// Episode by episode, as each appears for the first time, and in each of them step by step; and where each row
+    /// was before.
+    pub(crate) fn sorted(
+        self,
+        state_dim: usize,
+        action_dim: usize,
+        others: usize,
+    ) -> (Self, Vec<usize>) {
         let mut appeared = HashMap::new();
         let mut rank = |row: usize| {
             let count = appeared.len();
@@ -76,7 +82,7 @@ impl Rows {
         fn each<T: Clone>(values: &Option<Vec<T>>, order: &[usize]) -> Option<Vec<T>> {
             values.as_ref().map(|values| pick(values, order, 1))
         }
-        Self {
+        let sorted = Self {
             count: self.count,
             states: pick(&self.states, &order, state_dim),
             actions: pick(&self.actions, &order, action_dim),
@@ -88,7 +94,8 @@ impl Rows {
             episode: each(&self.episode, &order),
             step: each(&self.step, &order),
             source: each(&self.source, &order),
-        }
+        };
+        (sorted, order)
     }
 }
 
