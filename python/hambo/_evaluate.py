@@ -226,6 +226,7 @@ def evaluate(
         else [_name_of(against), None if margin is None else checked_finite(margin, "margin")],
         "inputs": looked_at,
         "settings": settings,
+        "quick": effort == "quick",
     }
     starts = _starts(initial_states, model.state_dim)
     if trained_on is not None and not isinstance(trained_on, Dataset):

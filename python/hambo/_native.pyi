@@ -15,6 +15,7 @@ __all__ = [
     "default_settings",
     "evaluate",
     "how_close",
+    "ranking_html",
     "report_html",
     "simulate",
     "verdict",
@@ -144,4 +145,5 @@ def report_html(
     date: str | None,
     threshold: float | None,
 ) -> str: ...
+def ranking_html(policies: list[tuple[str, str]], *, title: str, date: str | None) -> str: ...
 def default_settings() -> str: ...

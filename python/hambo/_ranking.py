@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import _native
 from ._effort import LABELS
 from ._evaluation import Evaluation
 from ._frames import frame
-from ._show import as_html, headline, new_axes, verdict_word
-from ._tables import aligned, escaped, html_page, html_table
+from ._show import headline, new_axes, verdict_word
+from ._tables import aligned, escaped, html_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,7 +109,8 @@ class Ranking(Mapping[str, Evaluation]):
         return ax
 
     def report(self, path: str | os.PathLike[str], *, title: str = "Ranking") -> None:
-        """Write one HTML page that stands alone: the table first, then each policy's verdict, evidence and doubts.
+        """Write one HTML page that stands alone: the table first, then what was found about each
+        policy, and what speaks against it.
 
         Parameters
         ----------
@@ -117,8 +119,10 @@ class Ranking(Mapping[str, Evaluation]):
         title
             The page's title.
         """
-        sections = [f"<h2>{escaped(name)}</h2>{as_html(found)}" for name, found in self._evaluations.items()]
-        page = html_page(title, self._repr_html_() + "".join(sections))
+        from datetime import date
+
+        documents = [(name, found.to_json()) for name, found in self._evaluations.items()]
+        page = _native.ranking_html(documents, title=title, date=date.today().isoformat())
         Path(path).write_text(page, encoding="utf-8")
 
     def _headline(self) -> str:

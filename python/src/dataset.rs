@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hambo::dataset::{ColumnNames, DatasetError, EpisodeMarks};
+use hambo_io::profile;
 use hambo_io::read::{self, Columns, Mapping, Marks, Opened};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -64,8 +65,7 @@ impl Dataset {
         work::run(py, &[], Manner::default(), move |_| {
             let mut opened = Self::opened(read::open(&source, &mapping(&mapping_json)?)?);
             // What looks wrong in a table is said here as well: other units, values like no other.
-            let profile = hambo_io::profile::profile(&source).ok().flatten();
-            let remarks = profile.into_iter().flat_map(|profile| profile.remarks);
+            let remarks = profile::remarks(&source).into_iter();
             opened.notes.extend(remarks.map(|remark| (remark, String::new())));
             Ok(opened)
         })

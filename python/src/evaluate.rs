@@ -9,8 +9,7 @@ use hambo::{
     Task, Verdict,
 };
 use hambo_io::report::{self, ReportOptions};
-use hambo_io::result::BacktestDocument;
-use hambo_io::result::ResultDocument;
+use hambo_io::result::{BacktestDocument, FileNote, ResultDocument};
 use hambo_io::task::{Bounds, TaskError, TaskReader, built_in};
 use numpy::{PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -36,6 +35,9 @@ struct Plan {
     /// Columns that policies in files take; all if there are none.
     inputs: Vec<String>,
     settings: EvaluationSettings,
+    /// Whether it is a first look only.
+    #[serde(default)]
+    quick: bool,
 }
 
 impl Plan {
@@ -136,6 +138,7 @@ pub(crate) fn evaluate<'py>(
             task.against = Some(Against { baseline, margin });
         }
         let policy = parts::policy(policy, &plan.inputs, &model.saved.model.data.names, desk)?;
+        let notes = FileNote::on_quick(model.saved.origin.is_quick(), plan.quick);
         let model = &model.saved.model;
         let (settings, seed) = (&plan.settings, Seed(seed));
         let name = match &checkpoint {
@@ -144,7 +147,9 @@ pub(crate) fn evaluate<'py>(
         };
         let desk = desk.keeping(checkpoint.as_deref(), name);
         let found = model.evaluate(&*policy, &task, settings, seed, &desk)?;
-        serde_json::to_string(&ResultDocument::of(found)).map_err(Failure::internal)
+        let document =
+            ResultDocument { notes: notes.into_iter().collect(), ..ResultDocument::of(found) };
+        serde_json::to_string(&document).map_err(Failure::internal)
     })
 }
 
@@ -288,6 +293,25 @@ pub(crate) fn report_html(
     let options =
         ReportOptions { title, policy, data, date, threshold, notes, ..Default::default() };
     Ok(py.detach(|| report::html(&document.evaluation, &options)))
+}
+
+/// One page about several policies, in this order.
+#[pyfunction]
+#[pyo3(signature = (policies, *, title, date))]
+pub(crate) fn ranking_html(
+    py: Python<'_>,
+    policies: Vec<(String, String)>,
+    title: &str,
+    date: Option<String>,
+) -> PyResult<String> {
+    let mut reported = Vec::new();
+    for (name, json) in &policies {
+        let ResultDocument { evaluation, notes, .. } = parse(py, json)?;
+        let (policy, date) = (Some(name.clone()), date.clone());
+        let options = ReportOptions { policy, date, notes, ..Default::default() };
+        reported.push((name.as_str(), evaluation, options));
+    }
+    Ok(py.detach(|| report::ranking_html(title, &reported)))
 }
 
 /// All defaults as JSON, against which Python's own are tested.

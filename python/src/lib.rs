@@ -29,8 +29,8 @@ mod _native {
     use super::dataset::Dataset;
     #[pymodule_export]
     use super::evaluate::{
-        backtest, check_evaluation, decimals, default_settings, evaluate, how_close, report_html,
-        simulate, verdict,
+        backtest, check_evaluation, decimals, default_settings, evaluate, how_close, ranking_html,
+        report_html, simulate, verdict,
     };
     #[pymodule_export]
     use super::model::Model;

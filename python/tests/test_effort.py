@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import os
 import pickle
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import hambo
-from hambo._effort import with_effort
+from hambo._effort import ROLLOUTS, with_effort
 
 from .conftest import TINY, still
 
@@ -46,7 +49,21 @@ def test_adversaries_that_decide_are_not_made_weaker(model: hambo.Model) -> None
     assert found.settings["adversary"]["hidden"] == [256, 256] and found.settings["episodes"] == 1_000
 
 
-def test_a_quick_result_says_so(model: hambo.Model, data: hambo.Dataset) -> None:
+def test_quick_means_the_same_to_the_command() -> None:
+    program = os.environ.get("HAMBO_COMMAND")
+    if program is None:
+        pytest.skip("HAMBO_COMMAND does not name the program; `just python` sets it")
+    tomllib = pytest.importorskip("tomllib")
+    words = [program, "fit", "logs.csv", "--out", "model", "--quick", "--show-config"]
+    config = tomllib.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+    quick = with_effort(hambo.Ensemble(), "quick")
+    assert config["model"]["ensemble"]["hidden"] == list(quick.hidden)
+    assert config["model"]["ensemble"]["max_steps"] == quick.max_steps
+    played = ROLLOUTS["quick"]
+    assert {name: config["evaluation"][name] for name in played} == played
+
+
+def test_a_quick_result_says_so(model: hambo.Model, data: hambo.Dataset, tmp_path: Path) -> None:
     options: dict[str, Any] = {"horizon": 3, "episodes": 60}
     label = "quick effort: "
     usual = hambo.evaluate(model, still, **options)
@@ -54,6 +71,9 @@ def test_a_quick_result_says_so(model: hambo.Model, data: hambo.Dataset) -> None
     found = hambo.evaluate(model, still, effort="quick", **options)
     assert found.effort == "quick" and label in repr(found) and label in found._repr_html_()
     assert label in repr(hambo.Evaluation.from_json(found.to_json()))
+    for result, is_said in [(usual, False), (found, True)]:
+        result.report(tmp_path / "page.html")
+        assert ("quick evaluation" in (tmp_path / "page.html").read_text(encoding="utf-8")) == is_said
     assert repr(hambo.rank(model, {"a": still, "b": still}, effort="quick", **options)).count(label) == 1
     # A quick model makes every bound on it a quick one, after pickling as well.
     quick = hambo.fit(data, TINY, effort="quick")

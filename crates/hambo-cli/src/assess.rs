@@ -71,20 +71,8 @@ impl Candidate {
                 help: note.help().into(),
             })
             .collect();
-        // A quick part makes all of it quick.
-        let of_model = saved.origin.preset() == Some("quick");
-        if of_model || config.preset == Some(Preset::Quick) {
-            let what = if of_model {
-                "model: smaller, and fitted for less time"
-            } else {
-                "evaluation: fewer episodes"
-            };
-            self.notes.push(FileNote {
-                code: "quick".into(),
-                message: format!("this is a quick {what}"),
-                help: "compare its bound with other quick ones only".into(),
-            });
-        }
+        let is_quick = config.preset == Some(Preset::Quick);
+        self.notes.extend(FileNote::on_quick(saved.origin.is_quick(), is_quick));
         Ok(())
     }
 }

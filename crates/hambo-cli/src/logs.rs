@@ -27,8 +27,7 @@ pub(crate) fn read(data: &Path, loaded: &Loaded, progress: &Progress) -> Result<
     let (rows, episodes) = (count(dataset.rows()), count(dataset.episodes().len()));
     let (name, format) = (data.display(), opened.format);
     progress.note(&format!("{name}: {format}, {rows} transitions in {episodes} episodes"));
-    for remark in profile::profile(data).ok().flatten().iter().flat_map(|profile| &profile.remarks)
-    {
+    for remark in profile::remarks(data) {
         progress.note(&format!("look at this: {remark}"));
     }
     for note in &opened.notes {

@@ -54,6 +54,23 @@ pub struct FileNote {
     pub help: String,
 }
 
+impl FileNote {
+    /// Says that a model or an evaluation was made with the preset for a first look, if one was: a quick part makes
+    /// all of it quick.
+    pub fn on_quick(is_model_quick: bool, is_evaluation_quick: bool) -> Option<Self> {
+        let what = match (is_model_quick, is_evaluation_quick) {
+            (true, _) => "model: smaller, and fitted for less time",
+            (false, true) => "evaluation: fewer episodes",
+            (false, false) => return None,
+        };
+        Some(Self {
+            code: "quick".into(),
+            message: format!("this is a quick {what}"),
+            help: "compare its bound with other quick ones only".into(),
+        })
+    }
+}
+
 fn schema() -> u64 {
     SCHEMA
 }

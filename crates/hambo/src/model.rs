@@ -211,9 +211,7 @@ impl Model {
             report,
         })
     }
-}
 
-impl Model {
     /// How many outputs matter to a task: a learned reward, the last of them, does not beside a rule.
     pub(crate) fn used_outputs(&self, task: &Task) -> usize {
         if task.reward.is_some() { self.dynamics.state_dim() } else { self.dynamics.outputs() }

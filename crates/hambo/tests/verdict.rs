@@ -119,7 +119,7 @@ fn kind(warning: &Warning) -> usize {
     }
 }
 
-const KINDS: usize = 25;
+const KINDS: usize = Warning::CODES.len();
 
 /// Every kind, of a variant where it has one, and whether it stops a certificate.
 fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
@@ -201,6 +201,7 @@ fn every_warning_says_what_it_is_what_to_do_and_what_it_is_called_in_a_file() {
         assert!(!message.ends_with('.') && !help.ends_with('.'), "{message}; {help}");
         let json = serde_json::to_value(&warning).unwrap();
         assert_eq!(json["code"], warning.code());
+        assert!(Warning::CODES.contains(&warning.code()), "{}", warning.code());
         let evaluation = bounded(Some(0.0), vec![warning.clone()]);
         let json = serde_json::to_value(&evaluation).unwrap();
         let written = &json["warnings"][0];

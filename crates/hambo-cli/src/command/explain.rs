@@ -67,16 +67,8 @@ mod tests {
 
     #[test]
     fn every_warning_is_explained() {
-        let source = include_str!("../../../hambo/src/warning.rs");
-        let codes = source.split("pub fn code").nth(1).unwrap().split("=> \"").skip(1);
-        let codes: Vec<&str> = codes
-            .map(|rest| rest.split('"').next().unwrap())
-            .take_while(|code| !code.contains(' '))
-            .collect();
         let known: Vec<&str> = entries().iter().flat_map(|entry| entry.codes.clone()).collect();
-        assert!(codes.len() > 15, "{codes:?}");
-        assert_eq!(codes, hambo::Warning::CODES);
-        for code in codes {
+        for code in hambo::Warning::CODES {
             assert!(known.contains(&code), "{code} is not in docs/warnings.md");
         }
     }

@@ -66,8 +66,7 @@ pub(crate) fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progres
         candidates.push(candidate);
     }
     let settings = loaded.config.to_toml()?;
-    let mut ranked = Vec::new();
-    let mut reported = Vec::new();
+    let mut found = Vec::new();
     for (index, (name, candidate)) in names.iter().zip(&candidates).enumerate() {
         let record = record(candidate, &identity, &saved.origin, &defined, words);
         let run = match &args.out {
@@ -76,22 +75,21 @@ pub(crate) fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progres
         };
         let prefix = format!("{name} ({} of {}): ", index + 1, names.len());
         let (task, run) = (&defined.task, run.as_ref());
-        let found = assess(&saved, candidate, task, &loaded, run, progress, &prefix)?;
-        let document = document(found, candidate, None, &loaded)?;
+        let evaluation = assess(&saved, candidate, task, &loaded, run, progress, &prefix)?;
+        let document = document(evaluation, candidate, None, &loaded)?;
         if let Some(run) = run {
             run.finish(&assess::to_json(&document)?)?;
         }
         let truth = truths.as_ref().map(|truths| truths[name]);
-        ranked.push(of(name, &document, truth));
+        let ranked = of(name, &document, truth);
         let options = super::report::options(&record, &document);
-        reported.push((name.as_str(), document.evaluation, options));
+        found.push((ranked, (name.as_str(), document.evaluation, options)));
     }
-    let order = |a: Option<f64>, b: Option<f64>| {
-        let or_last = |bound: Option<f64>| bound.unwrap_or(f64::NEG_INFINITY);
-        or_last(b).total_cmp(&or_last(a))
-    };
-    ranked.sort_by(|a, b| order(a.lower_bound, b.lower_bound));
-    reported.sort_by(|a, b| order(a.1.lower_bound, b.1.lower_bound));
+    found.sort_by(|(a, _), (b, _)| {
+        let bound = |ranked: &Ranked| ranked.lower_bound.unwrap_or(f64::NEG_INFINITY);
+        bound(b).total_cmp(&bound(a))
+    });
+    let (ranked, reported): (Vec<Ranked>, Vec<_>) = found.into_iter().unzip();
     if let Some(file) = &args.report {
         let title = format!("{} policies, ranked", reported.len());
         atomic::write(file, report::ranking_html(&title, &reported).as_bytes())?;

@@ -32,6 +32,11 @@ impl Origin {
         }
     }
 
+    /// Whether the fit was for a first look only.
+    pub fn is_quick(&self) -> bool {
+        self.preset() == Some("quick")
+    }
+
     /// The preset that the fit was made with, if its settings say one.
     pub fn preset(&self) -> Option<&str> {
         let value = self.settings.lines().find_map(|line| line.strip_prefix("preset = "))?;

@@ -4,6 +4,7 @@
 
 mod columns;
 mod propose;
+mod remarks;
 mod units;
 
 use std::path::Path;
@@ -78,15 +79,12 @@ pub fn profile(source: impl AsRef<Path>) -> Result<Option<Profile>> {
         let Some((format, tables)) = read::tables(path)? else { return Ok(None) };
         let (columns, rows) = columns::read(&tables)?;
         let writing = tables.first().and_then(|table| table.writing());
-        let words = |column: &Column| match &column.values {
-            Content::Words(_, words) => words.len(),
-            _ => 0,
-        };
         let tells_apart = |index: &usize| {
-            let column = &columns[*index];
-            let is_complete = !matches!(&column.values, Content::Words(_, all) if all.iter().any(String::is_empty));
-            let count = words(column);
-            (2..=MOST_WORDS).contains(&count) && is_complete && rows >= LEAST_OF_WORD * count
+            let Content::Words(_, words) = &columns[*index].values else { return false };
+            let is_complete = !words.iter().any(String::is_empty);
+            (2..=MOST_WORDS).contains(&words.len())
+                && is_complete
+                && rows >= LEAST_OF_WORD * words.len()
         };
         let is_time = |column: &Column| matches!(column.values, Content::Times(_));
         let time = columns.iter().position(is_time);
@@ -94,27 +92,17 @@ pub fn profile(source: impl AsRef<Path>) -> Result<Option<Profile>> {
         let apart = columns::needed(&columns, &apart, time, rows);
         let groups = Groups::new(&columns, &apart, time, rows);
         let proposal = propose::propose(&columns, &apart, time, &groups);
-        let mut proposal = proposal;
-        proposal.has_unread_times = columns.iter().any(|column| unread_times(column).is_some());
-        let mut remarks = Vec::new();
-        remarks.extend(columns.iter().filter_map(unread_times));
-        if rows == 0 {
-            remarks.push("it has a header and no rows".to_owned());
-        }
-        if !groups.were_in_order && time.is_some() {
-            remarks.push(
-                "rows are not in the order of groups and times; they are sorted when they are read"
-                    .into(),
-            );
-        }
-        remarks.extend(columns.iter().filter_map(far_values));
-        remarks.extend(columns.iter().filter_map(|column| other_unit(column, &groups)));
         let period = proposal.period;
         let times = time.and_then(|column| times(&columns[column], period));
-        remarks.extend(time.and_then(|column| gaps(&columns[column], &groups, period)));
+        let remarks = remarks::about(&columns, rows, time, &groups, period);
         let columns = columns.iter().map(|column| described(column, rows)).collect();
         Ok(Some(Profile { format, rows, writing, columns, times, remarks, proposal }))
     })
+}
+
+/// What looks wrong in a source, if it is a table that can be looked at.
+pub fn remarks(source: impl AsRef<Path>) -> Vec<String> {
+    profile(source).ok().flatten().map(|profile| profile.remarks).unwrap_or_default()
 }
 
 fn described(column: &Column, rows: usize) -> ColumnProfile {
@@ -158,92 +146,8 @@ fn described(column: &Column, rows: usize) -> ColumnProfile {
     }
 }
 
-/// Values like no other in their column.
-fn far_values(column: &Column) -> Option<String> {
-    let values = column.numbers()?;
-    let usual = Usual::of(values.iter().map(|&value| value as f32))?;
-    let far = || values.iter().copied().filter(|&value| usual.is_far(value as f32));
-    let count = far().count();
-    let farthest =
-        far().max_by(|a, b| usual.beyond(*a as f32).total_cmp(&usual.beyond(*b as f32)))?;
-    let (low, high) = (usual.low, usual.high);
-    Some(format!(
-        "{}: {count} of its values are like no other, such as {farthest}, where {low} to {high} is usual; those that \
-         stand alone, or are all the same, are taken for missing ones when they are read",
-        column.name
-    ))
-}
-
-/// Text that looks like times, but in a way that is not read.
-fn unread_times(column: &Column) -> Option<String> {
-    let Content::Words(_, words) = &column.values else { return None };
-    let mut known = words.iter().filter(|word| !word.is_empty()).peekable();
-    let first = (*known.peek()?).clone();
-    known.all(|word| read::looks_like_one(word)).then(|| {
-        format!(
-            "{} seems to hold times, such as `{first}`, but nobody can tell how to read them; write them as \
-             2025-11-01 00:15:00",
-            column.name
-        )
-    })
-}
-
-/// A group in which a column lies elsewhere altogether.
-fn other_unit(column: &Column, groups: &Groups) -> Option<String> {
-    let values = column.numbers()?;
-    let usual = |rows: &Vec<usize>| Usual::of(rows.iter().map(|&row| values[row] as f32));
-    let known: Vec<(usize, Usual)> =
-        groups.rows.iter().enumerate().filter_map(|(i, rows)| Some((i, usual(rows)?))).collect();
-    for (group, mine) in &known {
-        let (_, other) = known.iter().find(|(i, _)| i != group)?;
-        let width = (mine.high - mine.low).max(other.high - other.low);
-        if mine.low > other.high + width {
-            let (name, column) = (&groups.names[*group], &column.name);
-            let fahrenheit = |celsius: f32| celsius * 1.8 + 32.0;
-            let middle = |usual: &Usual| (usual.low + usual.high) / 2.0;
-            let looks_like =
-                (fahrenheit(middle(other)) - middle(mine)).abs() < 0.2 * middle(mine).abs();
-            let hint =
-                if looks_like { "; one of them may be in °C and the other in °F" } else { "" };
-            return Some(format!(
-                "{column} lies between {} and {} in {name}, and between {} and {} elsewhere: is it in the same \
-                 unit?{hint}",
-                mine.low, mine.high, other.low, other.high
-            ));
-        }
-    }
-    None
-}
-
 fn times(column: &Column, period: Option<i64>) -> Option<Times> {
     let Content::Times(times) = &column.values else { return None };
     let (from, to) = (times.iter().min()?, times.iter().max()?);
     Some(Times { period: duration(period?), from: moment(*from), to: moment(*to) })
-}
-
-/// Where times are missing, or come twice.
-fn gaps(column: &Column, groups: &Groups, period: Option<i64>) -> Option<String> {
-    let (Content::Times(times), Some(period)) = (&column.values, period) else { return None };
-    let steps = || {
-        let in_group = |rows: &Vec<usize>| -> Vec<i64> {
-            rows.windows(2).map(|pair| times[pair[1]] - times[pair[0]]).collect()
-        };
-        groups.rows.iter().flat_map(in_group)
-    };
-    let (longer, twice) = (
-        steps().filter(|&step| step > period + period / 10).count(),
-        steps().filter(|&step| step == 0).count(),
-    );
-    let longest = steps().max().filter(|_| longer > 0);
-    let mut parts = Vec::new();
-    if let Some(longest) = longest {
-        let longest = duration(longest);
-        parts.push(format!("times are missing at {longer} places, for {longest} at most"));
-    }
-    if twice > 0 {
-        parts.push(format!(
-            "{twice} times come twice: is there a column that tells these rows apart?"
-        ));
-    }
-    (!parts.is_empty()).then(|| format!("{}: {}", column.name, parts.join("; ")))
 }

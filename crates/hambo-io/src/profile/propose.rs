@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde::Serialize;
 
 use super::columns::{Column, Content, Groups};
+use super::remarks::unread_times;
 use crate::read::{Cut, Mapping};
 
 /// Parts of names that tell what a column is for.
@@ -77,7 +78,7 @@ pub struct Proposal {
     /// Milliseconds between two rows.
     pub(super) period: Option<i64>,
     /// A column seems to hold times that cannot be read: without them rows may be joined that are apart.
-    pub(super) has_unread_times: bool,
+    has_unread_times: bool,
 }
 
 pub(super) fn propose(
@@ -86,7 +87,8 @@ pub(super) fn propose(
     time: Option<usize>,
     groups: &Groups,
 ) -> Proposal {
-    let mut found = Proposal::default();
+    let has_unread_times = columns.iter().any(|column| unread_times(column).is_some());
+    let mut found = Proposal { has_unread_times, ..Proposal::default() };
     let name = |index: usize| columns[index].name.clone();
     let numbers: Vec<usize> =
         (0..columns.len()).filter(|&index| columns[index].numbers().is_some()).collect();

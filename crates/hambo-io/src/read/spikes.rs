@@ -43,71 +43,83 @@ pub(crate) fn remove(memory: &mut Memory, names: &ColumnNames) -> Vec<Spikes> {
     for (column, name) in names.states.iter().enumerate() {
         let value = |row: usize| memory.states[row * width + column];
         let after = |row: usize| memory.next_states[row * width + column];
-        let Some(usual) = Usual::of((0..rows).map(value)) else { continue };
-        let far: Vec<usize> = (0..rows).filter(|&row| usual.is_far(value(row))).collect();
-        let Some(&first) = far.first() else { continue };
-        let is_lone = |row: usize| {
-            let before = is_first(row) || is_near(&usual, value(row - 1));
-            before && is_near(&usual, after(row)) && is_plain(row)
+        let Some(far) = Far::find(name, rows, value) else { continue };
+        let is_lone = |row: &usize| {
+            let before = is_first(*row) || is_near(&far.usual, value(row - 1));
+            before && is_near(&far.usual, after(*row)) && is_plain(*row)
         };
-        // Always the same number: a mark for what is missing.
-        let is_mark =
-            far.len() > 1 && far.iter().all(|&row| value(row) == value(first) && is_plain(row));
-        let lone: Vec<usize> = far.iter().copied().filter(|&row| is_lone(row)).collect();
+        let lone: Vec<usize> = far.rows.iter().copied().filter(is_lone).collect();
         let are_few = lone.len() as f64 <= (MOST * rows as f64).max(3.0);
-        let removed = match (is_mark, are_few) {
-            (true, _) => far.clone(),
-            (false, true) => lone,
-            (false, false) => Vec::new(),
+        let removed = match far.are_marks() && far.rows.iter().all(|&row| is_plain(row)) {
+            true => far.rows.clone(),
+            false if are_few => lone,
+            false => Vec::new(),
         };
-        let told = |of: &[usize], kept: bool| {
-            let values = of.iter().map(|&row| value(row));
-            let worst = values.max_by(|a, b| usual.beyond(*a).total_cmp(&usual.beyond(*b)))?;
-            let (column, usual) = (name.clone(), [usual.low, usual.high]);
-            Some(Spikes { column, count: of.len(), worst, usual, kept })
-        };
-        let kept: Vec<usize> = far.into_iter().filter(|row| !removed.contains(row)).collect();
-        found.extend(told(&removed, false));
-        found.extend(told(&kept, true));
-        removed.iter().for_each(|&row| is_dropped[row] = true);
+        found.extend(far.drop(&removed, &mut is_dropped));
         // The step into a spike is as wrong as the step out of it.
         for row in (0..rows).filter(|_| !removed.is_empty()) {
             let into_spike = is_first(row + 1) || removed.binary_search(&(row + 1)).is_ok();
-            is_dropped[row] |= into_spike && usual.is_far(after(row));
+            is_dropped[row] |= into_spike && far.usual.is_far(after(row));
         }
     }
     for (column, name) in names.actions.iter().enumerate() {
         let value = |row: usize| memory.actions[row * names.actions.len() + column];
-        found.extend(marks(name, rows, value, |_, _| true, &mut is_dropped));
+        let Some(far) = Far::find(name, rows, value) else { continue };
+        let removed = if far.are_marks() { &*far.rows } else { &[] };
+        found.extend(far.drop(removed, &mut is_dropped));
     }
-    // A rare and low reward is what a bound must not miss; a high one would only raise it.
-    let is_high = |usual: &Usual, value: f32| value > usual.high;
-    found.extend(marks("the reward", rows, |row| memory.rewards[row], is_high, &mut is_dropped));
+    if let Some(far) = Far::find("the reward", rows, |row| memory.rewards[row]) {
+        // A rare and low reward is what a bound must not miss; a high one would only raise it.
+        let are_high = far.values.iter().all(|&value| value > far.usual.high);
+        let removed = if far.are_marks() && are_high { &*far.rows } else { &[] };
+        found.extend(far.drop(removed, &mut is_dropped));
+    }
     if is_dropped.contains(&true) {
         memory.drop_rows(|row| is_dropped[row], width);
     }
     found
 }
 
-/// Drops rows with one and the same number far from all others, if `may_drop` agrees, and tells of all that are far.
-fn marks(
-    name: &str,
-    rows: usize,
-    value: impl Fn(usize) -> f32,
-    may_drop: impl Fn(&Usual, f32) -> bool,
-    is_dropped: &mut [bool],
-) -> Vec<Spikes> {
-    let Some(usual) = Usual::of((0..rows).map(&value)) else { return Vec::new() };
-    let far: Vec<usize> = (0..rows).filter(|&row| usual.is_far(value(row))).collect();
-    let Some(&first) = far.first() else { return Vec::new() };
-    let worst = value(first);
-    let is_mark = far.len() > 1 && far.iter().all(|&row| value(row) == worst);
-    let removed = is_mark && may_drop(&usual, worst);
-    if removed {
-        far.iter().for_each(|&row| is_dropped[row] = true);
+/// What is far from all else in one column.
+struct Far<'a> {
+    name: &'a str,
+    usual: Usual,
+    rows: Vec<usize>,
+    values: Vec<f32>,
+}
+
+impl<'a> Far<'a> {
+    fn find(name: &'a str, rows: usize, value: impl Fn(usize) -> f32) -> Option<Self> {
+        let usual = Usual::of((0..rows).map(&value))?;
+        let rows: Vec<usize> = (0..rows).filter(|&row| usual.is_far(value(row))).collect();
+        let values: Vec<f32> = rows.iter().map(|&row| value(row)).collect();
+        (!rows.is_empty()).then_some(Self { name, usual, rows, values })
     }
-    let usual = [usual.low, usual.high];
-    vec![Spikes { column: name.into(), count: far.len(), worst, usual, kept: !removed }]
+
+    /// Always the same number: a mark for what is missing.
+    fn are_marks(&self) -> bool {
+        self.values.len() > 1 && self.values.iter().all(|value| *value == self.values[0])
+    }
+
+    /// Drops some of its rows, and tells of them and of those that stay.
+    fn drop(&self, removed: &[usize], is_dropped: &mut [bool]) -> impl Iterator<Item = Spikes> {
+        removed.iter().for_each(|&row| is_dropped[row] = true);
+        let told = |kept: bool| {
+            let of = self.rows.iter().zip(&self.values);
+            let of = of.filter(|(row, _)| removed.binary_search(row).is_err() == kept);
+            let values: Vec<f32> = of.map(|(_, &value)| value).collect();
+            let farthest =
+                |a: &&f32, b: &&f32| self.usual.beyond(**a).total_cmp(&self.usual.beyond(**b));
+            Some(Spikes {
+                column: self.name.to_owned(),
+                count: values.len(),
+                worst: *values.iter().max_by(farthest)?,
+                usual: [self.usual.low, self.usual.high],
+                kept,
+            })
+        };
+        [told(false), told(true)].into_iter().flatten()
+    }
 }
 
 fn is_near(usual: &Usual, value: f32) -> bool {
