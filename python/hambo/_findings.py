@@ -94,6 +94,8 @@ class VariantResult:
     """For learned adversaries: whether the last rounds no longer improved."""
     outside_data: float
     """Share of steps that are less certain than 99 % of the calibration points."""
+    times_as_uncertain: tuple[float, ...]
+    """How many times as uncertain as on the logs the model typically is of every column that matters."""
     at_limits: float
     """Share of the episodes that went beyond the limits of the states."""
     foreign_actions: float
@@ -122,6 +124,7 @@ class VariantResult:
             worlds=None if document.get("worlds") is None else WorldsLimit._of(document["worlds"]),
             converged=document["converged"],
             outside_data=document["outside_data"],
+            times_as_uncertain=tuple(document.get("times_as_uncertain", ())),
             at_limits=document.get("at_limits", 0.0),
             foreign_actions=document.get("foreign_actions", 0.0),
             ended=document.get("ended", 0.0),

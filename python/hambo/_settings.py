@@ -255,6 +255,8 @@ class Thresholds:
     outside_data
         Share of the steps that are less certain than the data, whose action is like none in the data, or whose
         state was moved back into the data's range.
+    unlike_logs
+        How many times as uncertain as on the logs the model may typically be.
     many_ends, more_ends
         Share of the episodes that terminate, if the reward is learned, and the same as a multiple of the share of
         logged episodes that terminated. Both must be exceeded.
@@ -276,6 +278,7 @@ class Thresholds:
     persistent_errors: float = 0.2
     errors_matter: float = 0.01
     outside_data: float = 0.05
+    unlike_logs: float = 4.0
     many_ends: float = 0.05
     more_ends: float = 2.0
     missed_ends: float = 0.05

@@ -23,6 +23,7 @@ use crate::replay::{Apart, Player, Replay};
 use crate::rng::Seed;
 use crate::rollout::{Step, Streams};
 use crate::settings::EvaluationSettings;
+use crate::support::DataSupport;
 use crate::variant::Variant;
 use crate::warning::Warning;
 use crate::watcher::Watcher;
@@ -47,6 +48,7 @@ pub(crate) struct Attack<'a> {
     pub(crate) game: Game<'a>,
     pub(crate) model: &'a Model,
     pub(crate) errors: Option<&'a BorrowedErrors>,
+    pub(crate) support: &'a DataSupport<'a>,
     pub(crate) settings: &'a EvaluationSettings,
     /// The Monte Carlo limit's part of it.
     pub(crate) delta: f64,
@@ -220,6 +222,9 @@ impl Attack<'_> {
         let (outside_data, at_limits) = (share(&|r| r.outside_data), share(&|r| r.at_limits));
         let (foreign_actions, ended) = (share(&|r| r.foreign_actions), share(&|r| r.ended));
         let floored = share(&|r| r.floored);
+        let outputs = 0..found[0].0.times_as_uncertain.len();
+        let times_as_uncertain =
+            outputs.map(|output| share(&|r| r.times_as_uncertain[output].ln()).exp()).collect();
         let played = mean_over_worlds(&found);
         let estimate = played.estimate();
         let means: Vec<f64> = estimates.iter().map(|estimate| estimate.mean).collect();
@@ -234,6 +239,7 @@ impl Attack<'_> {
             members: estimates,
             worlds: Some(limit),
             outside_data,
+            times_as_uncertain,
             at_limits,
             foreign_actions,
             ended,
@@ -292,8 +298,9 @@ impl Attack<'_> {
     ) -> Result<(VariantResult, Played)> {
         let mut streams = Streams::new(self.seed, &format!("{}: final", self.objective));
         let starts = self.game.starts(self.settings.episodes, &mut streams)?;
+        let horizon = self.game.task.horizon;
         let mut watcher =
-            Watcher::new(self.model, self.game.task, self.delta, starts.observed.clone());
+            Watcher::new(self.model, self.support, horizon, self.delta, starts.observed.clone());
         let played = self.game.play_from(starts, choice, &mut streams, |step| {
             self.report("final rollouts", step)?;
             watcher.watch(step)
@@ -303,6 +310,7 @@ impl Attack<'_> {
             return Err(Error::TooFewStarts { observed: estimate.independent });
         }
         let outside_data = watcher.share_outside();
+        let times_as_uncertain = watcher.times_as_uncertain();
         let at_limits = watcher.share_at_limits();
         let foreign_actions = watcher.share_of_foreign_actions();
         let of_episodes = |count: usize| count as f64 / self.settings.episodes as f64;
@@ -319,6 +327,7 @@ impl Attack<'_> {
             rounds: trained.map(|trained| trained.rounds.clone()).unwrap_or_default(),
             restarts_after_divergence: trained.map_or(0, |trained| trained.restarts),
             outside_data,
+            times_as_uncertain,
             at_limits,
             foreign_actions,
             ended,
@@ -391,6 +400,13 @@ impl Attack<'_> {
         let share = result.outside_data;
         if share > most {
             warnings.push(Warning::OutsideData { objective: objective(), variant, share });
+        }
+        let doubtful = result.times_as_uncertain.iter().copied().enumerate();
+        if let Some((output, times)) = doubtful.max_by(|a, b| a.1.total_cmp(&b.1))
+            && times > thresholds.unlike_logs
+        {
+            let column = self.model.data.names.output(output).to_owned();
+            warnings.push(Warning::UnlikeLogs { objective: objective(), variant, column, times });
         }
         let share = result.foreign_actions;
         if share > most {

@@ -38,8 +38,9 @@ impl Model {
         let (game, region) = (ground.game(policy), &ground.region);
         let delta = region.monte_carlo_delta;
         let attack = |objective: &str, game: Game<'_>| {
-            let (model, errors) = (self, ground.errors.as_ref());
-            Attack { objective, game, model, errors, settings, delta, seed, observer }.run()
+            let (model, errors, support) = (self, ground.errors.as_ref(), &ground.support);
+            Attack { objective, game, model, errors, support, settings, delta, seed, observer }
+                .run()
         };
 
         checks::of_baseline(self, task)?;

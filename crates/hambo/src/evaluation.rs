@@ -145,6 +145,10 @@ pub struct VariantResult {
     /// Share of steps whose epistemic std is larger than usual on the data. Variants in which
     /// members decide are asked about in the first few hundred episodes only.
     pub outside_data: f64,
+    /// How many times as uncertain as on the logs the model typically is of every output that matters: the ratio of
+    /// geometric means. None where nobody knows how uncertain it is on the logs.
+    #[serde(default)]
+    pub times_as_uncertain: Vec<f64>,
     /// Share of the episodes that went beyond the limits of the states.
     #[serde(default)]
     pub at_limits: f64,

@@ -24,7 +24,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) confines: Confines,
     pub(crate) reward_limits: Option<RewardLimits>,
     pub(crate) region: Region,
-    support: DataSupport<'a>,
+    pub(crate) support: DataSupport<'a>,
     /// The model's errors on the logs; none for members that draw themselves, whose noise is in them.
     pub(crate) errors: Option<BorrowedErrors>,
 }
@@ -49,7 +49,7 @@ impl<'a> Ground<'a> {
             confines: model.confines(&task)?,
             reward_limits: model.reward_limits(&task),
             region: Region::of(model, settings),
-            support: DataSupport::new(model, &task),
+            support: DataSupport::new(model, &task)?,
             errors: match model.dynamics.counted() {
                 Some(_) => None,
                 None => BorrowedErrors::new(&*model.dynamics, &model.logged)?,

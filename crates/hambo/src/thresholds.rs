@@ -20,6 +20,8 @@ pub struct Thresholds {
     /// Share of the steps that are less certain than the data, whose action is like none in the
     /// data, or whose state was moved back into the data's range.
     pub outside_data: f64,
+    /// How many times as uncertain as on the logs the model may typically be.
+    pub unlike_logs: f64,
     /// Share of the episodes that terminate, if the reward is learned.
     pub many_ends: f64,
     /// The same as a multiple of the share of logged episodes that terminated. Both must be
@@ -49,6 +51,9 @@ impl Default for Thresholds {
             persistent_errors: 0.2,
             errors_matter: 0.01,
             outside_data: 0.05,
+            // On 14 systems of the zoo, seed 0, and on three plants, all certificates at up to 2.6 times are right; the
+            // lowest wrong bound is at 5.6.
+            unlike_logs: 4.0,
             many_ends: 0.05,
             more_ends: 2.0,
             // Logs hold a few slips, and rounding decides on the edge of a rule.
@@ -65,12 +70,13 @@ impl Default for Thresholds {
 
 impl Thresholds {
     /// Those that warnings begin above, by name.
-    fn limits(&self) -> [(&'static str, f64); 11] {
+    fn limits(&self) -> [(&'static str, f64); 12] {
         [
             ("thresholds.weak_calibration", self.weak_calibration),
             ("thresholds.persistent_errors", self.persistent_errors),
             ("thresholds.errors_matter", self.errors_matter),
             ("thresholds.outside_data", self.outside_data),
+            ("thresholds.unlike_logs", self.unlike_logs),
             ("thresholds.many_ends", self.many_ends),
             ("thresholds.more_ends", self.more_ends),
             ("thresholds.missed_ends", self.missed_ends),

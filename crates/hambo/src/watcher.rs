@@ -11,8 +11,7 @@ use crate::model::Model;
 use crate::places::Doubts;
 use crate::rng::Stream;
 use crate::rollout::{Moment, Step, Streams};
-use crate::support::DataSupport;
-use crate::task::Task;
+use crate::support::{DataSupport, log_stds};
 
 /// Episodes among which the worst trajectories are looked for, and how many are kept.
 const WATCHED_EPISODES: usize = 300;
@@ -27,7 +26,7 @@ const MOST_POINTS: usize = 200;
 /// Looks over the shoulder of a rollout.
 pub(crate) struct Watcher<'a> {
     model: &'a Model,
-    support: DataSupport<'a>,
+    support: &'a DataSupport<'a>,
     /// The Monte Carlo limit's part of the failure probability.
     delta: f64,
     /// Which observed initial state each episode came from, if they are a finite sample.
@@ -43,6 +42,8 @@ pub(crate) struct Watcher<'a> {
     floored: usize,
     trajectories: Vec<Vec<Vec<f32>>>,
     over_horizon: Vec<HorizonPoint>,
+    /// Sums of the logarithms of the epistemic stds, over all counted steps.
+    log_stds: Array1<f64>,
     /// Sums of the epistemic stds since the last point, and over how many rows.
     stds: Array1<f64>,
     rows: usize,
@@ -57,13 +58,14 @@ pub(crate) struct Watcher<'a> {
 impl<'a> Watcher<'a> {
     pub(crate) fn new(
         model: &'a Model,
-        task: &Task,
+        support: &'a DataSupport<'a>,
+        horizon: usize,
         delta: f64,
         observed: Option<Vec<usize>>,
     ) -> Self {
         Self {
             model,
-            support: DataSupport::new(model, task),
+            support,
             delta,
             observed,
             steps: 0,
@@ -75,11 +77,12 @@ impl<'a> Watcher<'a> {
             floored: 0,
             trajectories: vec![Vec::new(); WATCHED_EPISODES],
             over_horizon: Vec::new(),
+            log_stds: Array1::zeros(model.dynamics.outputs()),
             stds: Array1::zeros(model.dynamics.outputs()),
             rows: 0,
             actions: Array1::zeros(model.dynamics.action_dim()),
             acted: 0,
-            logged_actions: model.episodes.mean_actions(task.horizon),
+            logged_actions: model.episodes.mean_actions(horizon),
             doubts: Doubts::default(),
         }
     }
@@ -149,6 +152,7 @@ impl<'a> Watcher<'a> {
     fn count(&mut self, stds: &Array2<f32>) {
         self.steps += stds.nrows();
         self.outside += stds.rows().into_iter().filter(|&row| !self.support.is_sure(row)).count();
+        self.log_stds += &log_stds(stds).sum_axis(Axis(0));
         for row in stds.rows() {
             self.stds.zip_mut_with(&row, |sum, &std| *sum += f64::from(std));
         }
@@ -181,6 +185,10 @@ impl<'a> Watcher<'a> {
 
     pub(crate) fn share_outside(&self) -> f64 {
         self.outside as f64 / self.steps.max(1) as f64
+    }
+
+    pub(crate) fn times_as_uncertain(&self) -> Vec<f64> {
+        self.support.times_as_uncertain(&self.log_stds, self.steps)
     }
 
     pub(crate) fn share_at_limits(&self) -> f64 {

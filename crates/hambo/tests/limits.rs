@@ -16,8 +16,24 @@ use hambo::{
 };
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, array};
 
-/// The truth: `x' = x + a`, in all members.
-struct Walk;
+/// The truth: `x' = x + a`. Members differ by `doubt`, and by a hundred times as much about steps that nobody took.
+#[derive(Default)]
+struct Walk {
+    doubt: f32,
+}
+
+impl Walk {
+    fn of_member(
+        &self,
+        member: usize,
+        states: ArrayView2<'_, f32>,
+        actions: ArrayView2<'_, f32>,
+    ) -> Array2<f32> {
+        let times = |action: &f32| if action.abs() == 0.25 { 1.0 } else { 100.0 };
+        let apart = actions.map(times) * self.doubt * (member as f32 - 1.0);
+        &states + &actions + apart
+    }
+}
 
 impl Dynamics for Walk {
     fn state_dim(&self) -> usize {
@@ -38,11 +54,11 @@ impl Dynamics for Walk {
 
     fn predict_member(
         &self,
-        _member: usize,
+        member: usize,
         states: ArrayView2<'_, f32>,
         actions: ArrayView2<'_, f32>,
     ) -> Result<MemberPrediction> {
-        let mean = &states + &actions;
+        let mean = self.of_member(member, states, actions);
         Ok(MemberPrediction { std: Array2::zeros(mean.raw_dim()), mean })
     }
 
@@ -51,15 +67,29 @@ impl Dynamics for Walk {
         states: ArrayView2<'_, f32>,
         actions: ArrayView2<'_, f32>,
     ) -> Result<Prediction> {
-        let mean = &states + &actions;
         let shape = (3, states.nrows(), 1);
-        let means = mean.insert_axis(Axis(0)).broadcast(shape).unwrap().to_owned();
+        let means: Vec<_> = (0..3).map(|member| self.of_member(member, states, actions)).collect();
+        let views: Vec<_> = means.iter().map(|means| means.view()).collect();
+        let means = ndarray::stack(Axis(0), &views).unwrap();
         Ok(Prediction::of_members(Members { means, stds: Array3::zeros(shape) }))
     }
 }
 
 /// A quarter to the right in every step, which leads out of the data.
 struct March;
+
+/// Shorter steps than anybody took.
+struct Tiptoe;
+
+impl Policy for Tiptoe {
+    fn act(
+        &self,
+        states: ArrayView2<'_, f32>,
+        _draws: &mut RowStreams,
+    ) -> std::result::Result<Array2<f32>, BoxError> {
+        Ok(Array2::from_elem(states.raw_dim(), 0.01))
+    }
+}
 
 impl Policy for March {
     fn act(
@@ -117,7 +147,7 @@ fn model() -> Model {
         data_range: StateBounds::of_data(&logs),
         data: logs.identity(),
         range_widening: 0.5,
-        ..calibrated(Walk)
+        ..calibrated(Walk::default())
     }
 }
 
@@ -173,6 +203,27 @@ fn a_wall_inside_the_data_moves_no_limit() {
     assert_eq!(at_limits(&found), None);
     // Three steps of 1, and the fourth leads to 1.
     assert!((found.variants[0].estimate.mean + 96.0).abs() < 1e-6);
+}
+
+#[test]
+fn members_that_disagree_far_more_than_on_the_logs_are_not_believed() {
+    let settings = EvaluationSettings { episodes: 50, ..Default::default() };
+    let model = Model { dynamics: Arc::new(Walk { doubt: 1e-4 }), ..model() };
+    let found = |policy: &dyn Policy| {
+        let task = Task { horizon: 4, ..task(100.0) };
+        model.evaluate(policy, &task, &settings, Seed(1), &Silent).unwrap()
+    };
+    let unlike = |found: &Evaluation| {
+        found.warnings.iter().find(|w| matches!(w, Warning::UnlikeLogs { .. })).cloned()
+    };
+    let (as_logged, other) = (found(&March), found(&Tiptoe));
+    assert!((as_logged.variants[0].times_as_uncertain[0] - 1.0).abs() < 1e-3);
+    assert_eq!(unlike(&as_logged), None);
+    // Rounding of sums near one is a thousandth of a disagreement of 1e-4.
+    assert!((other.variants[0].times_as_uncertain[0] / 100.0 - 1.0).abs() < 0.01);
+    let said = unlike(&other).unwrap();
+    assert!(said.disqualifies() && said.to_string().contains("100.0 times"), "{said}");
+    assert_eq!(other.variants[0].outside_data, 0.0, "nothing is beyond what is usual");
 }
 
 #[test]

@@ -116,6 +116,7 @@ fn kind(warning: &Warning) -> usize {
         Warning::Untested { .. } => 22,
         Warning::BoundsContradictLogs { .. } => 23,
         Warning::OnFloor { .. } => 24,
+        Warning::UnlikeLogs { .. } => 25,
     }
 }
 
@@ -148,6 +149,10 @@ fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
         (not_converged(variant), bounds),
         (Warning::UnderTrained { objective: objective(), difference: 1.0, std_error: 0.1 }, true),
         (Warning::OutsideData { objective: objective(), variant, share: 0.5 }, bounds),
+        (
+            Warning::UnlikeLogs { objective: objective(), variant, column: "x".into(), times: 9.0 },
+            bounds,
+        ),
         (Warning::WeakCalibration { error: 0.1 }, true),
         (Warning::PersistentErrors { column: "speed".into(), autocorrelation: 0.9 }, true),
         (second_opinion, true),

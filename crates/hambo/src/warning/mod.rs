@@ -39,6 +39,17 @@ pub enum Warning {
         /// Share of the steps.
         share: f64,
     },
+    /// In a typical step of the policy, the model is far less certain than in a typical step of the logs.
+    UnlikeLogs {
+        /// `"return"`, or the name of a constraint.
+        objective: String,
+        /// Whose rollouts.
+        variant: Variant,
+        /// The column of the state that it is least certain of, or `reward`.
+        column: String,
+        /// How many times as uncertain.
+        times: f64,
+    },
     /// The model's uncertainty is not as large as its error.
     WeakCalibration {
         /// Calibration error.
@@ -218,10 +229,11 @@ pub struct About<'a> {
 
 impl Warning {
     /// All short names.
-    pub const CODES: [&str; 25] = [
+    pub const CODES: [&str; 26] = [
         "not_converged",
         "under_trained",
         "outside_data",
+        "unlike_logs",
         "weak_calibration",
         "persistent_errors",
         "second_opinion",
@@ -252,6 +264,7 @@ impl Warning {
             Self::NotConverged { .. } => "not_converged",
             Self::UnderTrained { .. } => "under_trained",
             Self::OutsideData { .. } => "outside_data",
+            Self::UnlikeLogs { .. } => "unlike_logs",
             Self::WeakCalibration { .. } => "weak_calibration",
             Self::PersistentErrors { .. } => "persistent_errors",
             Self::SecondOpinion { .. } => "second_opinion",
@@ -288,6 +301,9 @@ impl Warning {
             | Self::Diverged { objective, variant, .. } => {
                 About { objective: Some(objective), variant: Some(*variant), column: None }
             }
+            Self::UnlikeLogs { objective, variant, column, .. } => {
+                About { objective: Some(objective), variant: Some(*variant), column: Some(column) }
+            }
             Self::UnderTrained { objective, .. } => {
                 let variant = Some(Variant::Da1);
                 About { objective: Some(objective), variant, column: None }
@@ -321,7 +337,7 @@ impl Warning {
     /// | warning | disqualifies | because |
     /// |---|---|---|
     /// | `not_converged`, `under_trained` | yes | a stronger adversary would have found a lower bound |
-    /// | `outside_data` | yes, of conservative variants | no data says whether the model knows its error there |
+    /// | `outside_data`, `unlike_logs` | yes, of conservative variants | no data says whether the model knows its error there |
     /// | `weak_calibration` | yes | the box is not as wide as the model's error; worlds have no box |
     /// | `persistent_errors` | yes | true errors add up, where the model's cancel; with enough replayed episodes worlds are held against returns, which tell |
     /// | `second_opinion` | yes | the model's own errors on the logs lead below the bound |
@@ -347,6 +363,7 @@ impl Warning {
         match self {
             Self::NotConverged { variant, .. }
             | Self::OutsideData { variant, .. }
+            | Self::UnlikeLogs { variant, .. }
             | Self::ForeignActions { variant, .. }
             | Self::AtLimits { variant, .. }
             | Self::SkewedReturns { variant, .. } => variant.is_conservative(),

@@ -24,6 +24,11 @@ impl fmt::Display for Warning {
                  calibration points, where calibration says little",
                 100.0 * share
             ),
+            Self::UnlikeLogs { objective, variant, column, times } => write!(
+                f,
+                "{objective}, {variant}: in a typical step the members disagree {times:.1} times as much about \
+                 `{column}` as they do on the logs"
+            ),
             Self::WeakCalibration { error } => {
                 write!(f, "the calibration error is {error:.4} even with the best temperatures")
             }
@@ -163,6 +168,10 @@ impl Warning {
                 "collect data where the policy goes, shorten the horizon, or declare the least reward of a \
                  step as the task's floor"
             }
+            Self::UnlikeLogs { .. } => {
+                "collect data with actions like this policy's; logs of a controller that always does the same say \
+                 little about doing something else"
+            }
             Self::WeakCalibration { .. } => {
                 "give more calibration data, or look for heavy-tailed errors"
             }
@@ -234,6 +243,7 @@ impl Warning {
             Self::OutsideData { .. } | Self::ForeignActions { .. } => {
                 Some("evaluation.thresholds.outside_data")
             }
+            Self::UnlikeLogs { .. } => Some("evaluation.thresholds.unlike_logs"),
             Self::AtLimits { .. } => Some("task.state_bounds"),
             Self::MoreEnds { .. } => Some("task.reward"),
             Self::NoTermination { .. } => Some("task.termination"),
