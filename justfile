@@ -5,7 +5,7 @@ default:
     @just --list
 
 # Everything that must pass.
-check: fmt clippy test doctest docs deny typos prose python
+check: fmt clippy test doctest docs deny typos prose site python
 
 # Formatting.
 fmt:
@@ -41,6 +41,12 @@ prose check="--check":
     [ -e target/python ] || python3 -m venv target/python
     target/python/bin/pip install --quiet mdformat==1.0.0 mdformat-gfm==1.0.0
     git ls-files '*.md' ':!:crates/hambo-cli/tests/*' ':!:*/results/*' | xargs target/python/bin/mdformat {{check}}
+
+# The site, into target/site; a broken link fails.
+site:
+    [ -e target/python ] || python3 -m venv target/python
+    target/python/bin/pip install --quiet mkdocs-material==9.8.1 'mkdocstrings[python]==1.0.8' ruff
+    NO_MKDOCS_2_WARNING=1 target/python/bin/mkdocs build --quiet
 
 # Network speed as a share of the best bare matrix product of the same run.
 bench-nn:
@@ -87,7 +93,7 @@ python:
     cp -r python/hambo target/python-package/
     # Without symbols, as in a wheel: it loads faster.
     strip --strip-unneeded -o target/python-package/hambo/_native.abi3.so target/debug/lib_native.so
-    "$bin/ruff" check python reproductions examples && "$bin/ruff" format --check python reproductions examples
+    "$bin/ruff" check docs python reproductions examples && "$bin/ruff" format --check docs python reproductions examples
     # From elsewhere: in `python` the folder `hambo` would be taken for the built package.
     cd target
     export PYTHONPATH="$PWD/python-package" MYPYPATH="$PWD/python-package"
@@ -106,7 +112,7 @@ python-test profile="dev":
     rm -rf target/wheels
     "$bin/maturin" build --quiet --profile {{profile}}
     "$bin/pip" install --quiet --force-reinstall --no-deps target/wheels/hambo-*.whl
-    "$bin/ruff" check python reproductions examples && "$bin/ruff" format --check python reproductions examples
+    "$bin/ruff" check docs python reproductions examples && "$bin/ruff" format --check docs python reproductions examples
     # From elsewhere: in `python` the folder `hambo` would be taken for the installed package.
     cd target
     "$bin/pytest" --config-file ../pyproject.toml ../python/tests

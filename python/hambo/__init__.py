@@ -1,5 +1,7 @@
 """Lower bounds on the return of a policy that nobody has run yet, from logged transitions alone.
 
+Examples
+--------
 >>> import hambo
 >>> data = hambo.Dataset.open("logs.parquet")  # doctest: +SKIP
 >>> model = hambo.fit(data, seed=0)  # doctest: +SKIP
