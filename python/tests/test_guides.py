@@ -1,0 +1,63 @@
+"""The Python of the guides runs. Fits and evaluations are small ones, whatever else the text says."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hambo
+from hambo.tasks import SwingUp, simulate
+
+from .conftest import TINY, still
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def names() -> dict[str, Any]:
+    """What the guides take as given."""
+    logs = simulate("pendulum", SwingUp.weak(), episodes=12, horizon=200)
+    data = hambo.Dataset.from_arrays(
+        logs.states,
+        logs.actions,
+        logs.rewards,
+        logs.next_states,
+        episode=np.repeat(np.arange(12), 200),
+        state_names=["cos_theta", "sin_theta", "speed"],
+    )
+    options: dict[str, Any] = {"episodes": 30, "progress": False}
+    cheap = SimpleNamespace(
+        fit=partial(hambo.fit, settings=TINY, progress=False),
+        evaluate=partial(hambo.evaluate, **options),
+        rank=partial(hambo.rank, **options),
+        backtest=partial(hambo.backtest, settings=TINY, progress=False),
+        Dataset=SimpleNamespace(from_minari=lambda _name: data),
+    )
+    policies = {name: still for name in ("policy", "early", "late")}
+    model = hambo.fit(data, TINY, seed=0)
+    given = {"data": data, "model": model, "training_data": data[:4], "names": ["a", "b"] * 6}
+    return {"hambo": cheap, **given, **policies}
+
+
+def test_there_is_python_in_the_guides() -> None:
+    assert sum(len(blocks(page)) for page in PAGES) >= 5
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.stem)
+def test_every_block_runs(page: Path, names: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    for block in blocks(page):
+        exec(block.replace("import hambo\n", ""), dict(names))
