@@ -125,11 +125,11 @@ python-third-parties environment="target/python-third-parties":
     set -euo pipefail
     if [ ! -e {{environment}} ]; then
         python3 -m venv {{environment}}
-        {{environment}}/bin/pip install --quiet pytest gymnasium[mujoco] minari[hdf5,arrow] stable-baselines3 d3rlpy polars pyarrow duckdb onnx matplotlib
+        {{environment}}/bin/pip install --quiet pytest gymnasium[mujoco] minari[hdf5,arrow] stable-baselines3 d3rlpy polars pyarrow duckdb onnx matplotlib pandas mlflow wandb tensorboard tensorboardX
     fi
     {{environment}}/bin/pip install --quiet --force-reinstall --no-deps target/wheels/hambo-*.whl
     bin="$(realpath {{environment}}/bin)"
-    cd target && "$bin/pytest" --config-file ../pyproject.toml ../python/tests/test_third_parties.py ../python/tests/test_examples.py -rs
+    cd target && "$bin/pytest" --config-file ../pyproject.toml ../python/tests/test_third_parties.py ../python/tests/test_examples.py ../python/tests/test_trackers.py ../python/tests/test_guides.py -rs
 
 # Object stores, which few builds have, against a web server and an S3 server on this machine.
 remote:

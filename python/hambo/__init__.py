@@ -14,7 +14,7 @@ Examples
 # `typing`, which has it too, would take half of the time.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import errors, tasks
+    from . import errors, tasks, trackers
     from ._backtest import backtest
     from ._dataset import Dataset, Episode
     from ._evaluate import evaluate, rank
@@ -83,6 +83,7 @@ __all__ = [
     "rank",
     "set_threads",
     "tasks",
+    "trackers",
 ]
 
 _HOMES = {
@@ -119,7 +120,7 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> object:
         from importlib import import_module
 
-        if name in ("errors", "tasks"):
+        if name in ("errors", "tasks", "trackers"):
             return import_module(f"{__name__}.{name}")
         for module, names in _HOMES.items():
             if name in names:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import hambo
+from hambo import trackers
 from hambo.tasks import SwingUp, simulate
 
 from .conftest import TINY, still
@@ -42,11 +43,13 @@ def names() -> dict[str, Any]:
         evaluate=partial(hambo.evaluate, **options),
         rank=partial(hambo.rank, **options),
         backtest=partial(hambo.backtest, settings=TINY, progress=False),
+        trackers=trackers,
         Dataset=SimpleNamespace(from_minari=lambda _name: data),
     )
     policies = {name: still for name in ("policy", "early", "late")}
     model = hambo.fit(data, TINY, seed=0)
-    given = {"data": data, "model": model, "training_data": data[:4], "names": ["a", "b"] * 6}
+    result = hambo.evaluate(model, still, horizon=20, **options)
+    given = {"result": result, "data": data, "model": model, "training_data": data[:4], "names": ["a", "b"] * 6}
     return {"hambo": cheap, **given, **policies}
 
 
@@ -59,5 +62,8 @@ def test_every_block_runs(page: Path, names: dict[str, Any], tmp_path: Path, mon
     pytest.importorskip("matplotlib").use("Agg")
     pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    for package in re.findall(r"^(?:import|from) (\w+)", "".join(blocks(page)), re.MULTILINE):
+        pytest.importorskip(package)
     for block in blocks(page):
         exec(block.replace("import hambo\n", ""), dict(names))
