@@ -246,7 +246,7 @@ fn rounded_down(value: f64, decimals: usize) -> String {
 }
 
 /// What a fit settled on.
-pub(crate) fn model(model: &Model) -> String {
+pub(crate) fn model(model: &Model, has_rule: bool) -> String {
     let (rows, episodes) = (count(model.data.rows), count(model.data.episodes));
     let kind = match &model.report {
         FitReport::Ensemble(fit) => {
@@ -259,7 +259,11 @@ pub(crate) fn model(model: &Model) -> String {
         }
         FitReport::Gp(fit) => format!("Gaussian processes on {} transitions", count(fit.rows)),
     };
-    let reward = if model.dynamics.predicts_reward() { "learned" } else { "not learned" };
+    let reward = match (has_rule, model.dynamics.predicts_reward()) {
+        (true, _) => "the task's rule",
+        (false, true) => "learned",
+        (false, false) => "not learned",
+    };
     let calibration = &model.calibration;
     let rows = [
         ["data", &format!("{rows} transitions in {episodes} episodes")],

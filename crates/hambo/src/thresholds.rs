@@ -51,8 +51,8 @@ impl Default for Thresholds {
             persistent_errors: 0.2,
             errors_matter: 0.01,
             outside_data: 0.05,
-            // On 14 systems of the zoo, seed 0, and on three plants, all certificates at up to 2.6 times are right; the
-            // lowest wrong bound is at 5.6.
+            // On the zoo's tuning seeds 0 to 2 (158 evaluations of 17 systems), 95 certificates at up to 3.5 times are
+            // all right, and 13 bounds that are wrong, and abstain, are at 4.6 and more.
             unlike_logs: 4.0,
             many_ends: 0.05,
             more_ends: 2.0,

@@ -33,7 +33,8 @@ pub(crate) fn run(args: &Fit, quiet: bool, progress: &Progress) -> Result<Exit> 
         })?;
     saved.save(&args.out)?;
     Halves::beside(&args.out, progress).forget();
-    let mut text = if quiet { String::new() } else { describe::model(&saved.model) };
+    let has_rule = loaded.config.task.reward.is_some();
+    let mut text = if quiet { String::new() } else { describe::model(&saved.model, has_rule) };
     text += &format!("model written to {}\n", args.out.display());
     screen::print(&text)?;
     Ok(Exit::Done)

@@ -21,6 +21,10 @@ pub(super) fn markdown(contents: &Contents<'_>) -> String {
         let (code, message) = (warning.code(), plain(&warning.to_string()));
         text += &format!("- {sign} `{code}`: {message}; {}\n", plain(warning.help()));
     }
+    for note in &contents.options.notes {
+        let (code, message) = (&note.code, plain(&note.message));
+        text += &format!("- :information_source: `{code}`: {message}; {}\n", plain(&note.help));
+    }
     text
 }
 

@@ -139,7 +139,7 @@ fn next(contents: &Contents<'_>) -> String {
         (Verdict::Inconclusive { .. }, Some(Warning::OutsideData { .. })) => {
             let where_to =
                 match contents.shown().is_some_and(|shown| !shown.evidence.places.is_empty()) {
-                    true => ": “Where to collect data” below lists these places",
+                    true => ": the report lists these places under “Where to collect data”",
                     false => "",
                 };
             format!(
