@@ -5,7 +5,7 @@ default:
     @just --list
 
 # Everything that must pass.
-check: fmt clippy test doctest docs deny typos prose site python
+check: fmt clippy test doctest docs deny typos prose words site python
 
 # Formatting.
 fmt:
@@ -41,6 +41,10 @@ prose check="--check":
     [ -e target/python ] || python3 -m venv target/python
     target/python/bin/pip install --quiet mdformat==1.0.0 mdformat-gfm==1.0.0
     git ls-files '*.md' ':!:crates/hambo-cli/tests/*' ':!:*/results/*' | xargs target/python/bin/mdformat {{check}}
+
+# Words that CONTRIBUTING.md has simpler ones for.
+words:
+    ! git grep -nIiwE 'but for|at the most|to the bit|mend|mends|mended|thereby|be it' -- ':!:CONTRIBUTING.md' ':!:justfile' ':!:*/results/*'
 
 # The site, into target/site; a broken link fails.
 site:

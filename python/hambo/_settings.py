@@ -144,7 +144,7 @@ class GaussianProcess(_RemembersGiven):
         learned if there are none.
     scales
         The units of ``fixed``: one per column of states and actions, and one per output (the change of each state
-        column, then the reward, if it is learned). Without them the data chooses the units, and thereby the kernel,
+        column, then the reward, if it is learned). Without them the data chooses the units, and so the kernel,
         for which the guarantee is not.
     starts
         Searches for the hyper-parameters, from different starts.

@@ -1,7 +1,7 @@
 //! Long work on a thread of its own, served by the thread that asked for it.
 //!
 //! The worker knows nothing of Python. When it needs a Python function it sends a question and waits;
-//! the calling thread answers, and else waits without the interpreter's lock and looks for signals.
+//! the calling thread answers, and otherwise waits without the interpreter's lock and looks for signals.
 //! Hence Ctrl-C works during any computation, however long, and functions run where they were given:
 //! in the caller's thread, with its context variables and with what `torch.no_grad()` set there.
 

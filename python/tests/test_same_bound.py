@@ -1,4 +1,4 @@
-"""The same data, seed and policy give the same bound to the bit: from Rust, from the command, from Python."""
+"""The same data, seed and policy give the same bound bit for bit: from Rust, from the command, from Python."""
 
 from __future__ import annotations
 

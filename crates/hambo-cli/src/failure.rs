@@ -17,7 +17,7 @@ pub enum Exit {
 /// Why the command could not do what it was asked to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// The user can mend it: a wrong file, flag or setting.
+    /// The user can fix it: a wrong file, flag or setting.
     Input(String),
     /// The user cannot: a full disk, a training that diverges, a mistake in this program.
     Internal(String),
@@ -30,7 +30,7 @@ pub enum Failure {
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
-    /// A failure that the user can mend.
+    /// A failure that the user can fix.
     pub fn input(message: impl Into<String>) -> Self {
         Self::Input(message.into())
     }

@@ -52,7 +52,7 @@ pub(crate) fn wrap(text: &str, first: usize, rest: usize) -> String {
     text.lines().map(|line| textwrap::fill(line, &options)).collect::<Vec<_>>().join("\n")
 }
 
-/// A table with right-aligned columns, but for the first `left` ones.
+/// A table with right-aligned columns, except for the first `left` ones.
 pub(crate) fn table(rows: &[Vec<String>], left: usize) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

@@ -1,4 +1,4 @@
-//! Saved models: the same predictions to the bit wherever they are loaded, and no damage goes unnoticed.
+//! Saved models: the same predictions bit for bit wherever they are loaded, and no damage goes unnoticed.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;

@@ -51,7 +51,7 @@ fn bits<'a>(values: impl IntoIterator<Item = &'a f32>) -> Vec<u32> {
     values.into_iter().map(|value| value.to_bits()).collect()
 }
 
-/// Compares to the bit; says what differs.
+/// Compares bit for bit; says what differs.
 fn difference(expectation: &Path, expected: &Expected, found: &Dataset) -> Result<(), String> {
     let same = |what: &str, equal: bool| if equal { Ok(()) } else { Err(what.to_string()) };
     same("rows", found.rows() == expected.rows)?;
@@ -129,7 +129,7 @@ fn a_store_holds_what_was_converted() {
         assert_eq!(opened.dataset.identity(), from_memory.identity());
         assert_eq!(opened.dataset.identity(), converted.data);
         assert_eq!(opened.dataset.names(), from_memory.names());
-        difference(path, &expected, &opened.dataset).expect("the same to the bit");
+        difference(path, &expected, &opened.dataset).expect("the same bit for bit");
     }
 }
 

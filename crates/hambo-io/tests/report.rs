@@ -304,7 +304,7 @@ fn for_the_papers_variants_delta_is_said_to_cover_the_monte_carlo_error_only() {
     assert!(page.contains(">all: 0.05</td>"));
     assert!(!page.contains("confidence region</h3>"));
     // The return and one constraint.
-    assert!(page.contains("what δ covers fails with probability 0.1 at the most"));
+    assert!(page.contains("what δ covers fails with probability 0.1 at most"));
 }
 
 #[test]
@@ -319,7 +319,7 @@ fn the_confidence_region_can_be_computed_again_from_what_is_printed() {
             <[f64; 4]>::try_from(row.iter().map(|c| value(c)).collect::<Vec<_>>()).unwrap();
         let again = theory::beta(norm, ratio, gain, 3, 0.025);
         assert!((again / beta - 1.0).abs() < 1e-3, "{row:?}: {again}");
-        // The noise that is fitted is what regularises, but for some jitter.
+        // The noise that is fitted is what regularises, except for some jitter.
         assert!((ratio - 1.0).abs() < 0.01, "{row:?}");
         let stored = evaluation.guarantee.as_ref().unwrap().confidence.radius[output];
         assert!((stored - beta).abs() < 1e-3, "{row:?}");

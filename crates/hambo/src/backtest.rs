@@ -15,7 +15,7 @@ use crate::settings::EvaluationSettings;
 use crate::task::{Policy, Task};
 use crate::unseen::Unseen;
 
-/// Parts that are left out, one after the other, at the most.
+/// Parts that are left out, one after the other, at most.
 const MOST_PARTS: usize = 5;
 
 /// Parts of logs without sources, in the order of the episodes, if there are enough; otherwise two.

@@ -1,4 +1,4 @@
-//! How far predicted quantiles are from what happened, and the temperatures that mend it.
+//! How far predicted quantiles are from what happened, and the temperatures that fix it.
 //!
 //! `alg:BNN_calibrate`, after Kuleshov et al. (2018): of the calibration points, a share α should
 //! fall below the α-quantile of their predictive distribution N(μ, τ² σ²).
@@ -18,7 +18,7 @@ pub const LEVELS: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99
 /// Temperatures are searched between `1 / LARGEST` and `LARGEST`.
 const LARGEST: f64 = 1e3;
 
-/// Points a calibration rests on at the most; its error falls below a percent long before.
+/// Points a calibration rests on at most; its error falls below a percent long before.
 const MAX_POINTS: usize = 100_000;
 
 /// How many temperatures to choose.

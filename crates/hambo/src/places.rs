@@ -7,7 +7,7 @@ use crate::logs::LoggedSample;
 /// Parts of a column's visited values, each with as many steps as the others.
 const PARTS: usize = 5;
 
-/// Places that are told, at the most.
+/// Places that are told, at most.
 const MOST_PLACES: usize = 5;
 
 /// How much more than its share of the steps a place must have of the disagreement.

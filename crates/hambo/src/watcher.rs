@@ -20,7 +20,7 @@ const WORST_KEPT: usize = 3;
 /// Episodes whose steps tell where the members disagree.
 const DOUBTED_EPISODES: usize = 50;
 
-/// Points over the horizon at the most.
+/// Points over the horizon at most.
 const MOST_POINTS: usize = 200;
 
 /// Looks over the shoulder of a rollout.

@@ -127,7 +127,7 @@ fn adversaries_find_a_distant_cliff() {
         let members = train_dqn(&game, &quick(), Seed(seed), &Silent).unwrap();
         let (shifts, members) = (worst(shifts.choice()), worst(members.choice()));
         println!("seed {seed}: CA {shifts}, DA1 {members}");
-        // Four steps are spent beyond the cliff at the most.
+        // Four steps are spent beyond the cliff at most.
         assert!(shifts <= -300.0, "seed {seed}: CA {shifts}");
         assert!(members <= -300.0, "seed {seed}: DA1 {members}");
     }

@@ -145,7 +145,7 @@ pub(super) fn comparison(symbol: &str) -> Option<fn(f64, f64) -> f64> {
     })
 }
 
-/// False if either side is, else NaN if either is: what is false does not depend on the unknown.
+/// False if either side is, otherwise NaN if either is: what is false does not depend on the unknown.
 pub(super) fn both(a: f64, b: f64) -> f64 {
     if a == 0.0 || b == 0.0 {
         0.0
@@ -156,7 +156,7 @@ pub(super) fn both(a: f64, b: f64) -> f64 {
     }
 }
 
-/// True if either side is, else NaN if either is.
+/// True if either side is, otherwise NaN if either is.
 pub(super) fn either(a: f64, b: f64) -> f64 {
     not(both(not(a), not(b)))
 }

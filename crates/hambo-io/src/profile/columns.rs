@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use crate::error::Result;
 use crate::read::{Kind, Table, Values};
 
-/// Rows that are looked at, at the most.
+/// Rows that are looked at, at most.
 const MOST_ROWS: usize = 1_000_000;
 
-/// Words of a column that tells groups apart, at the most.
+/// Words of a column that tells groups apart, at most.
 pub(super) const MOST_WORDS: usize = 50;
 
 /// One column with all its values.

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::table::{ColumnInfo, Kind, Place, Table, Values};
 use crate::error::{Error, Result};
 
-/// Words of one column, at the most.
+/// Words of one column, at most.
 const MOST_WORDS: usize = 50;
 
 /// The words of every column of text in the state, in alphabetical order.

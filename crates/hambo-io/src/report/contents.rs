@@ -70,7 +70,7 @@ impl<'a> Contents<'a> {
         self.evaluation.deciding == Some(variant.variant)
     }
 
-    /// The variant whose episodes are shown: the one that decides, else any.
+    /// The variant whose episodes are shown: the one that decides, otherwise any.
     pub(super) fn shown(&self) -> Option<&'a VariantResult> {
         self.deciding.or(self.evaluation.variants.first())
     }

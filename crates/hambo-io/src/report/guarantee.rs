@@ -86,7 +86,7 @@ fn joint(contents: &Contents<'_>) -> String {
             let together = evaluation.delta - part + bounds as f64 * part;
             format!(
                 "<p class=\"note\">Each of the {bounds} bounds, of the return and of the constraints, has a δ \
-                 of its own. All together, what δ covers fails with probability {} at the most.</p>",
+                 of its own. All together, what δ covers fails with probability {} at most.</p>",
                 as_given(rounded(together.min(1.0)))
             )
         }

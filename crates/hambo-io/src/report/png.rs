@@ -19,7 +19,7 @@ const EMBEDDED: usize = 2;
 /// Pixels per unit of the drawing: sharp on dense screens and on slides.
 const SCALE: f32 = 2.0;
 
-/// Pixels of a side at the most.
+/// Pixels of a side at most.
 const LARGEST: f32 = 16_384.0;
 
 /// Why a figure could not be turned into pixels.

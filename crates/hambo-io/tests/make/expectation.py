@@ -1,7 +1,7 @@
 """The transitions that a file holds, computed twice, and how they are stored for the Rust tests.
 
 `from_rows` reads what Python found in a file, row by row. `from_log` says what was meant, episode by episode. The two share no code; a
-file is only accepted when they agree to the bit.
+file is only accepted when they agree bit for bit.
 """
 
 import json

@@ -3,7 +3,7 @@
     python make_large.py OUT --rows 100000000 --files 40
 
 Episodes are random walks pushed by the actions; they cross blocks, row groups and files. `next_obs` of a row equals `obs` of the following
-row of its episode to the bit. OUT/summary.json tells what a reader must find.
+row of its episode bit for bit. OUT/summary.json tells what a reader must find.
 """
 
 import argparse

@@ -23,7 +23,7 @@ use crate::dataset::{Subset, Target};
 use crate::error::{Error, Result};
 use crate::rng::Seed;
 
-/// Different values of a column, at the most.
+/// Different values of a column, at most.
 const MOST_VALUES: usize = 1_000;
 
 /// Smallest standard deviation of what follows a pair, as a share of that of everything.

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::rng::Stream;
 use crate::unseen::Unseen;
 
-/// Transitions kept at the most, unless the first episode is longer.
+/// Transitions kept at most, unless the first episode is longer.
 const MOST_ROWS: usize = 50_000;
 
 /// Episodes that some of the model has not seen.

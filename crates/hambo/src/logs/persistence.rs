@@ -12,7 +12,7 @@ use crate::dynamics::Dynamics;
 use crate::error::Result;
 use crate::unseen::Unseen;
 
-/// Rows that it rests on at the most.
+/// Rows that it rests on at most.
 const MOST_ROWS: usize = 20_000;
 
 /// What the one-step errors on held-out episodes look like, per output.

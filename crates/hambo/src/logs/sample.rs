@@ -13,7 +13,7 @@ use crate::thresholds::Thresholds;
 use crate::unseen::Unseen;
 use crate::warning::Warning;
 
-/// Transitions kept at the most, and how many of them may be an episode's terminal one.
+/// Transitions kept at most, and how many of them may be an episode's terminal one.
 const MOST_ROWS: usize = 20_000;
 const MOST_TERMINAL: usize = 5_000;
 

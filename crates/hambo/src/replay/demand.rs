@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::replayed::ReplayedGroup;
 
 /// A group whose worlds practically agree on something else than it earned. No factor on their
-/// disagreement mends that; the difference itself does.
+/// disagreement fixes that; the difference itself does.
 const PRACTICALLY_AGREE: f64 = 1e-3;
 
 /// What a limit needs so that no group is overestimated.

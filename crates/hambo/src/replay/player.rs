@@ -23,7 +23,7 @@ use crate::task::Starts;
 /// Factors on the noise that are tried, the usual one first.
 const NOISES: [f32; 4] = [1.0, 0.5, 0.25, 0.0];
 
-/// How often few pieces are played again at the noise that was chosen, at the most.
+/// How often few pieces are played again at the noise that was chosen, at most.
 const MOST_TIMES: usize = 8;
 
 /// Parts of the horizon about which claims are made.

@@ -10,7 +10,7 @@ use crate::task::{self, Task};
 use ndarray::{Array1, s};
 use rand::seq::SliceRandom;
 
-/// Pieces at the most, unless there are more episodes.
+/// Pieces at most, unless there are more episodes.
 pub(super) const MOST_WINDOWS: usize = 500;
 
 /// As many first pieces that last for the horizon make it unnecessary to look at those that a gap in the log cuts

@@ -4,14 +4,14 @@ use crate::report::plot::Drawing;
 
 pub(in crate::report) const STYLE: &str = include_str!("../figure.css");
 
-/// Size of a figure that stands alone, but for its height, and of one of many panels.
+/// Size of a figure that stands alone, except for its height, and of one of many panels.
 pub(super) const WIDTH: f64 = 440.0;
 pub(super) const PANEL: [f64; 2] = [200.0, 150.0];
 
-/// Dimensions with a panel of their own, at the most.
+/// Dimensions with a panel of their own, at most.
 pub(super) const MOST_PANELS: usize = 16;
 
-/// Points of a line at the most.
+/// Points of a line at most.
 const MOST_POINTS: usize = 120;
 
 /// One drawing, or panels of the same kind.

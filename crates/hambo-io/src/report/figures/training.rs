@@ -55,7 +55,7 @@ pub(super) fn rounds(contents: &Contents<'_>) -> Option<Figure> {
         .collect();
     let caption = format!(
         "Each round’s adversary on the same starts and noise, against no adversary; the band is one \
-         standard error. The best round is kept. After {longest} rounds at the most: {}.",
+         standard error. The best round is kept. After {longest} rounds at most: {}.",
         said.join(", ")
     );
     let drawings = vec![plot.finish("Learning curves of the adversaries")];

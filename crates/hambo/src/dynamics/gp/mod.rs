@@ -34,7 +34,7 @@ pub struct GpSettings {
     /// Hyper-parameters in standardised units, the same for all outputs; learned if there are none.
     /// The guarantee is for those that were chosen before the data was seen.
     pub fixed: Option<Hyperparameters>,
-    /// The units of `fixed`. Without them the data chooses the units, and thereby the kernel, for
+    /// The units of `fixed`. Without them the data chooses the units, and so the kernel, for
     /// which the guarantee is not.
     pub scales: Option<GpScales>,
     /// Searches for the hyper-parameters, from different starts; at least one.
@@ -46,7 +46,7 @@ pub struct GpSettings {
     /// B, the largest norm of an output's function in the kernel's space, in standardised units.
     /// Without it, the norm of the posterior mean times `norm_factor` stands in.
     pub norm_bound: Option<f64>,
-    /// At least one.
+    /// Factor on the norm of the posterior mean, where no `norm_bound` is given; at least one.
     pub norm_factor: f64,
     /// Learn the reward as one more output, for tasks that give none.
     pub learn_reward: bool,
