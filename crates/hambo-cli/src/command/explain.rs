@@ -4,7 +4,8 @@ use crate::failure::{Exit, Failure, Result};
 use crate::screen::{self, BOLD, styled, wrap};
 
 /// The guide, whose table has one row per code.
-const GUIDE: &str = include_str!("../../../../docs/warnings.md");
+/// A copy of `docs/warnings.md`: packages hold nothing from outside their own folder.
+const GUIDE: &str = include_str!("../../assets/warnings.md");
 
 /// What the guide says of a warning.
 struct Entry<'a> {
@@ -64,6 +65,13 @@ fn entries() -> Vec<Entry<'static>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_guide_is_the_one_that_users_read() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/warnings.md");
+        let guide = std::fs::read_to_string(file).unwrap();
+        assert!(guide == GUIDE, "copy docs/warnings.md to crates/hambo-cli/assets");
+    }
 
     #[test]
     fn every_warning_is_explained() {
