@@ -4,9 +4,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use hambo::dataset::ColumnNames;
+use hambo::task::InitialStates;
 use hambo::{Constraint, Task};
 use hambo_io::model::Origin;
 use hambo_io::task::TaskReader;
+use ndarray::Array2;
 
 use crate::config::Loaded;
 use crate::failure::{Failure, Result};
@@ -27,6 +29,34 @@ pub(crate) fn define(loaded: &Loaded, names: &ColumnNames, origin: &Origin) -> R
     let mut reader = TaskReader::new(names, &loaded.base);
     let starts = reader.starts(&settings.initial_states, origin);
     let mut task = Task::new(starts.map_err(at("task.initial_states"))?, None, horizon);
+    add_rules(&mut task, loaded, &mut reader)?;
+    task.validate()?;
+    let hashed = |path: PathBuf| Ok((path.display().to_string(), hash(&path)?));
+    let files = reader.into_files().into_iter().map(hashed).collect::<Result<_>>()?;
+    Ok(Defined { task, files })
+}
+
+/// Says what is wrong with columns that rules and policies name, before hours of work.
+pub(crate) fn check_names(loaded: &Loaded, names: &ColumnNames) -> Result<()> {
+    let nowhere = InitialStates::Fixed(Array2::zeros((1, names.states.len())));
+    let mut reader = TaskReader::new(names, &loaded.base);
+    add_rules(&mut Task::new(nowhere, None, 1), loaded, &mut reader)?;
+    let inputs = &loaded.config.policy.inputs;
+    match inputs.iter().find(|input| !names.states.contains(input)) {
+        Some(input) => {
+            let columns = names.states.join("`, `");
+            let message = format!(
+                "policy.inputs: `{input}` is no column of the state; those are `{columns}`"
+            );
+            Err(Failure::input(message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The parts of a task that speak of columns.
+fn add_rules(task: &mut Task, loaded: &Loaded, reader: &mut TaskReader<'_>) -> Result<()> {
+    let settings = &loaded.config.task;
     if let Some(text) = &settings.reward {
         task.reward = Some(reader.reward(text).map_err(at("task.reward"))?);
     }
@@ -44,10 +74,7 @@ pub(crate) fn define(loaded: &Loaded, names: &ColumnNames, origin: &Origin) -> R
     task.discount = settings.discount;
     task.reward_bounds = settings.reward_bounds;
     task.floor = settings.floor;
-    task.validate()?;
-    let hashed = |path: PathBuf| Ok((path.display().to_string(), hash(&path)?));
-    let files = reader.into_files().into_iter().map(hashed).collect::<Result<_>>()?;
-    Ok(Defined { task, files })
+    Ok(())
 }
 
 /// BLAKE3 of a file.

@@ -188,6 +188,22 @@ fn a_model_that_cannot_be_written_is_said_before_it_is_fitted() {
 }
 
 #[test]
+fn columns_that_rules_and_policies_misname_are_said_before_a_fit() {
+    let place = Place::new();
+    let fit = "fit logs.csv --out model --set model.ensemble.max_steps=1000000";
+    for (setting, said) in [
+        ("task.reward=-(sped^2)", "did you mean `speed`"),
+        ("policy.inputs=[\"sped\"]", "`sped` is no column of the state"),
+        ("constraints.slow=5-sped", "constraints.slow"),
+    ] {
+        let output = place.run(&format!("{fit} --set {setting}"));
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        let error = text(&output.stderr).replace("\n  ", " ");
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
 fn a_resumed_run_with_other_settings_is_refused() {
     let place = Place::new();
     let evaluate = "evaluate logs.csv --policy policy.onnx --out run";

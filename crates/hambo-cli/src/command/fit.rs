@@ -8,7 +8,7 @@ use crate::config::Loaded;
 use crate::failure::{Exit, Failure, Result};
 use crate::halves::Halves;
 use crate::progress::Progress;
-use crate::{config, describe, logs, screen};
+use crate::{config, describe, logs, screen, task};
 
 pub(crate) fn run(args: &Fit, quiet: bool, progress: &Progress) -> Result<Exit> {
     let mut loaded = Loaded::of(&args.settings)?;
@@ -26,6 +26,7 @@ pub(crate) fn run(args: &Fit, quiet: bool, progress: &Progress) -> Result<Exit> 
     }
     atomic::check_new_directory(&args.out)?;
     let dataset = logs::read(&args.data, &loaded, progress)?;
+    task::check_names(&loaded, &dataset.names_or_numbers())?;
     let saved = logs::fit(&dataset, &args.data, &loaded.config, Some(&args.out), progress)
         .map_err(|failure| match failure {
             Failure::Interrupted(_) => failure.with_advice("the same command goes on from here"),

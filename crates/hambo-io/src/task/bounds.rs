@@ -28,8 +28,10 @@ pub enum Bounds {
 #[serde(deny_unknown_fields)]
 pub struct OwnBounds {
     /// One number per state column, `-inf` for none; or numbers by the columns' names.
+    #[serde(default)]
     pub low: Limits,
     /// One number per state column, `inf` for none; or numbers by the columns' names.
+    #[serde(default)]
     pub high: Limits,
     /// Pairs of columns that are an angle's cosine and sine, by name or number.
     #[serde(default)]
@@ -45,6 +47,13 @@ pub enum Limits {
     List(Vec<f32>),
     /// By name; columns that are left out have none.
     ByName(BTreeMap<String, f32>),
+}
+
+/// None at all.
+impl Default for Limits {
+    fn default() -> Self {
+        Self::ByName(BTreeMap::new())
+    }
 }
 
 /// A column of the state.

@@ -12,7 +12,7 @@ use crate::progress::Observer;
 use crate::rng::{Seed, Stream};
 
 /// Looks at the held-out likelihood between two times that the fit is kept.
-const LOOKS: usize = 5;
+pub(super) const LOOKS: usize = 5;
 
 /// How far a fit has come.
 pub(super) struct Half {
@@ -75,9 +75,9 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    /// Keeps how far the fit has come, now and then.
-    pub(super) fn keep(&self, half: &Half, networks: &Mlps, every: usize) -> Result<()> {
-        if !half.step.is_multiple_of(LOOKS * every) || !self.observer.keeps_halves() {
+    /// Keeps how far the fit has come.
+    pub(super) fn keep(&self, half: &Half, networks: &Mlps) -> Result<()> {
+        if !self.observer.keeps_halves() {
             return Ok(());
         }
         self.observer.keep_half(&self.name, &half.write(networks)?).map_err(self.failed())

@@ -19,7 +19,7 @@ pub use bag::Bag;
 pub use saved::SavedEnsemble;
 
 use self::best::Best;
-use self::half::{Half, Keeper};
+use self::half::{Half, Keeper, LOOKS};
 use super::svgd::{self, SteinKernel};
 use super::{Dynamics, MemberPrediction, Members, Prediction, check_batch};
 use crate::dataset::{self, Batch, Dataset, Standardizer, Subset, Target};
@@ -202,8 +202,6 @@ impl Ensemble {
             half.step += 1;
             let Half { step, best, history, .. } = &mut half;
             let step = *step;
-            let metric = history.last().map(|&(_, value)| ("held-out log-likelihood", value));
-            report(observer, &Event { stage: "fit", step, of: settings.max_steps, metric })?;
             if step % settings.evaluate_every == 0 || step == settings.max_steps {
                 let mut members = model.log_likelihoods_unseen(train.dataset(), &looked_at, bag);
                 let known: Vec<f64> = members.iter().copied().flatten().collect();
@@ -218,7 +216,17 @@ impl Ensemble {
                 }
                 best.look(step, &members, &model.networks);
             }
-            keeper.keep(&half, &model.networks, settings.evaluate_every)?;
+            let last = half.history.last();
+            let metric = last.map(|&(_, value)| ("held-out log-likelihood", value));
+            let event = Event { stage: "fit", step, of: settings.max_steps, metric };
+            let stopped = report(observer, &event).err();
+            let is_due = stopped.is_some() || step.is_multiple_of(LOOKS * settings.evaluate_every);
+            if is_due {
+                keeper.keep(&half, &model.networks)?;
+            }
+            if let Some(stopped) = stopped {
+                return Err(stopped);
+            }
         }
         let Half { step, best, history, .. } = half;
         let best_step = best.steps.iter().copied().max().unwrap_or(0);
