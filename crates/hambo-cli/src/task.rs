@@ -7,6 +7,7 @@ use hambo::dataset::ColumnNames;
 use hambo::task::InitialStates;
 use hambo::{Constraint, Task};
 use hambo_io::model::Origin;
+use hambo_io::onnx::OnnxPolicy;
 use hambo_io::task::TaskReader;
 use ndarray::Array2;
 
@@ -41,17 +42,8 @@ pub(crate) fn check_names(loaded: &Loaded, names: &ColumnNames) -> Result<()> {
     let nowhere = InitialStates::Fixed(Array2::zeros((1, names.states.len())));
     let mut reader = TaskReader::new(names, &loaded.base);
     add_rules(&mut Task::new(nowhere, None, 1), loaded, &mut reader)?;
-    let inputs = &loaded.config.policy.inputs;
-    match inputs.iter().find(|input| !names.states.contains(input)) {
-        Some(input) => {
-            let columns = names.states.join("`, `");
-            let message = format!(
-                "policy.inputs: `{input}` is no column of the state; those are `{columns}`"
-            );
-            Err(Failure::input(message))
-        }
-        None => Ok(()),
-    }
+    let inputs = OnnxPolicy::input_columns(&loaded.config.policy.inputs, names);
+    inputs.map(drop).map_err(at("policy.inputs"))
 }
 
 /// The parts of a task that speak of columns.

@@ -193,7 +193,7 @@ fn columns_that_rules_and_policies_misname_are_said_before_a_fit() {
     let fit = "fit logs.csv --out model --set model.ensemble.max_steps=1000000";
     for (setting, said) in [
         ("task.reward=-(sped^2)", "did you mean `speed`"),
-        ("policy.inputs=[\"sped\"]", "`sped` is no column of the state"),
+        ("policy.inputs=[\"sped\"]", "policy.inputs: `sped`"),
         ("constraints.slow=5-sped", "constraints.slow"),
     ] {
         let output = place.run(&format!("{fit} --set {setting}"));

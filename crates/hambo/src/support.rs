@@ -58,7 +58,8 @@ pub(crate) fn log_stds(stds: &Array2<f32>) -> Array2<f64> {
 ///
 /// All members are asked, also those that have seen a transition, because all are asked in rollouts: about new
 /// episodes of a logged policy they disagree 1.0 to 1.1 times as much as about its logged ones, where those that have
-/// not seen a transition, three or four of ten, disagree two to four times as much. A model without members has seen
+/// not seen a transition, three or four of ten, disagree 1.7 to 3.8 times as much at the 99 % quantile (heating and
+/// pump examples). A model without members has seen
 /// too much of what it was fitted on, and is asked about the rest.
 fn typical(model: &Model) -> Result<Vec<f64>> {
     let logged = &model.logged;

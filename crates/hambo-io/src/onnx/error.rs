@@ -182,7 +182,9 @@ pub enum OnnxProblem {
     },
 
     /// A policy is said to take a column that is none.
-    #[error("it is said to take `{name}`, which is no column of the state; those are `{columns}`")]
+    #[error(
+        "`{name}`, which a policy is said to take, is no column of the state; those are `{columns}`"
+    )]
     NoColumn {
         /// What was named.
         name: String,

@@ -71,15 +71,24 @@ impl OnnxPolicy {
         inputs: &[String],
         columns: &ColumnNames,
     ) -> Result<Self, OnnxError> {
-        let (path, states) = (path.as_ref(), &columns.states);
+        let path = path.as_ref();
+        let inputs = Self::input_columns(inputs, columns).map_err(|problem| problem.at(path))?;
+        let width = if inputs.is_empty() { columns.states.len() } else { inputs.len() };
+        Ok(Self { inputs, ..Self::load(path, width, columns.actions.len())? })
+    }
+
+    /// Where the columns are that a policy takes, before there is a file.
+    pub fn input_columns(
+        inputs: &[String],
+        columns: &ColumnNames,
+    ) -> Result<Vec<usize>, OnnxProblem> {
+        let states = &columns.states;
         let index = |name: &String| {
             let unknown =
                 || OnnxProblem::NoColumn { name: name.clone(), columns: states.join("`, `") };
-            states.iter().position(|column| column == name).ok_or_else(|| unknown().at(path))
+            states.iter().position(|column| column == name).ok_or_else(unknown)
         };
-        let inputs = inputs.iter().map(index).collect::<Result<Vec<_>, _>>()?;
-        let width = if inputs.is_empty() { states.len() } else { inputs.len() };
-        Ok(Self { inputs, ..Self::load(path, width, columns.actions.len())? })
+        inputs.iter().map(index).collect()
     }
 
     /// What the file is asked, given whole states.
