@@ -81,6 +81,10 @@ study-gp-convergence *arguments:
 zoo *arguments:
     reproductions/zoo/run {{arguments}}
 
+# Runs the tutorials and keeps their outputs: a quarter of an hour. Needs hambo and what docs/tutorials/run.py says.
+tutorials *names:
+    python docs/tutorials/run.py {{names}}
+
 # Fuzzes every reader and loader of hambo-io for some seconds each; needs `cargo install cargo-fuzz`.
 fuzz seconds="600":
     bash crates/hambo-io/fuzz/run {{seconds}}
@@ -92,7 +96,7 @@ python:
     cargo build --quiet --workspace --all-targets
     [ -e target/python ] || python3 -m venv target/python
     bin="$PWD/target/python/bin"
-    "$bin/pip" install --quiet jsonschema matplotlib mypy numpy pandas pytest ruff
+    "$bin/pip" install --quiet gymnasium icu-sepsis jsonschema matplotlib mujoco mypy numpy onnx pandas pytest ruff
     rm -rf target/python-package && mkdir target/python-package
     cp -r python/hambo target/python-package/
     # Without symbols, as in a wheel: it loads faster.

@@ -249,6 +249,22 @@ class Dataset:
         """
         return Dataset._of(self._inner.with_sources([str(source) for source in sources]))
 
+    def with_exogenous(self, columns: Sequence[str]) -> Dataset:
+        """The same data, with the columns of the state that no action influences.
+
+        They are never predicted: episodes go through them as logged ones did.
+
+        Parameters
+        ----------
+        columns
+            Names of columns, such as the weather, prices, the clock, or where a robot shall reach.
+        """
+        known = self.state_names
+        unknown = [name for name in columns if name not in known]
+        if unknown:
+            raise SettingError(f"{unknown[0]!r} is no column of the state: {', '.join(known)}")
+        return Dataset._of(self._inner.with_exogenous([known.index(name) for name in columns]))
+
     @property
     def sources(self) -> list[str] | None:
         """Where each episode came from, if somebody has said it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,14 @@ _log = logging.getLogger("hambo")
 
 
 def collect(
-    env: Any, policy: Any = None, steps: int = 10_000, *, seed: int = 0, deterministic: bool = False
+    env: Any,
+    policy: Any = None,
+    steps: int = 10_000,
+    *,
+    seed: int = 0,
+    deterministic: bool = False,
+    state_names: Sequence[str] | None = None,
+    action_names: Sequence[str] | None = None,
 ) -> Dataset:
     """Run a policy in a Gymnasium environment and log what happens.
 
@@ -33,6 +40,8 @@ def collect(
         Of the environment and of random actions.
     deterministic
         Ask a policy with `predict` for its best action instead of a random one.
+    state_names, action_names
+        Names of the columns, for expressions, messages and reports.
 
     Returns
     -------
@@ -90,6 +99,8 @@ def collect(
         # The end of the log cuts the last episode off.
         truncated=np.array(truncated[:-1] + [truncated[-1] or not terminated[-1]]),
         discrete_actions=None if choices is None else int(choices),
+        state_names=state_names,
+        action_names=action_names,
     )
 
 

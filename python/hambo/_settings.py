@@ -306,8 +306,8 @@ class StateBounds:
         Pairs of columns that are the cosine and the sine of one angle, by name or number.
     """
 
-    low: Sequence[float] | Mapping[str, float]
-    high: Sequence[float] | Mapping[str, float]
+    low: Sequence[float] | Mapping[str, float] = dataclasses.field(default_factory=dict)
+    high: Sequence[float] | Mapping[str, float] = dataclasses.field(default_factory=dict)
     angles: Sequence[tuple[int | str, int | str]] = ()
 
     def _document(self) -> dict[str, Any]:

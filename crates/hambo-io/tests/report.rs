@@ -213,7 +213,7 @@ fn notes_about_a_policy_file_are_shown_beside() {
     let options = ReportOptions { notes: vec![note], ..options(Some(0.0)) };
     let page = html(&bounded(Some(1.0), vec![not_converged(Variant::Ca)]), &options);
     assert!(page.contains("The policy leaves the range.") && page.contains("Look at it."));
-    assert!(page.contains("<a href=\"#warnings\">2 warnings</a>"));
+    assert!(page.contains("<a href=\"#warnings\">one warning and one note</a>"));
 }
 
 #[test]
@@ -412,7 +412,7 @@ fn the_first_lines_are_for_whoever_was_forwarded_the_page() {
     for part in [
         "What will it cost?",
         "On average at most 198.6 EUR a day",
-        "in the logs cost 100.7",
+        "The logged policy cost 100.7",
         "How sure is that?",
         "What next?",
     ] {

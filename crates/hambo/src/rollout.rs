@@ -133,9 +133,10 @@ pub struct Limits<'a> {
 
 /// Knows where the data is.
 pub trait Support: std::fmt::Debug + Sync {
-    /// Whether the data tells what follows this action, about which a model is so certain.
+    /// Whether the data tells what follows, about which a model is so certain.
     fn holds(
         &self,
+        state: ArrayView1<'_, f32>,
         action: ArrayView1<'_, f32>,
         epistemic_std: Option<ArrayView1<'_, f32>>,
     ) -> bool;
@@ -156,13 +157,14 @@ impl Floor<'_> {
     /// Which rows are in a step that no data tells about, a next state beyond its limits included.
     fn off_the_data(
         &self,
+        states: ArrayView2<'_, f32>,
         actions: ArrayView2<'_, f32>,
         beyond: &Array1<bool>,
         epistemic_std: Option<&Array2<f32>>,
     ) -> Array1<bool> {
         let is_off = |row: usize| {
             let std = epistemic_std.map(|stds| stds.row(row));
-            beyond[row] || !self.support.holds(actions.row(row), std)
+            beyond[row] || !self.support.holds(states.row(row), actions.row(row), std)
         };
         (0..beyond.len()).map(is_off).collect()
     }
@@ -254,7 +256,7 @@ pub(crate) fn run_by(
         };
         let mut floored = Array1::from_elem(episodes.len(), false);
         if let Some(floor) = limits.floor {
-            let off = floor.off_the_data(a, &beyond, outcome.epistemic_std.as_ref());
+            let off = floor.off_the_data(s, a, &beyond, outcome.epistemic_std.as_ref());
             for row in (0..episodes.len()).filter(|&row| off[row]) {
                 steps_off[episodes[row]] += 1;
                 if steps_off[episodes[row]] > floor.patience {

@@ -2,6 +2,7 @@
 
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 
+use crate::dynamics::Counted;
 use crate::error::Result;
 use crate::logs::LoggedSample;
 use crate::model::Model;
@@ -12,6 +13,7 @@ use crate::task::Task;
 #[derive(Debug)]
 pub(crate) struct DataSupport<'a> {
     logged: &'a LoggedSample,
+    counted: Option<&'a dyn Counted>,
     usual: Array1<f32>,
     /// On the logs, the mean logarithm of the epistemic std of every output that matters; none where nobody knows.
     typical: Vec<f64>,
@@ -23,7 +25,8 @@ impl<'a> DataSupport<'a> {
         let used = model.used_outputs(task);
         usual.iter_mut().skip(used).for_each(|usual| *usual = f32::MAX);
         let typical = typical(model)?.into_iter().take(used).collect();
-        Ok(Self { logged: &model.logged, usual, typical })
+        let counted = model.dynamics.counted();
+        Ok(Self { logged: &model.logged, counted, usual, typical })
     }
 
     /// How many times as uncertain as on the logs a model typically is of every output that matters, by the sums of
@@ -37,9 +40,16 @@ impl<'a> DataSupport<'a> {
         outputs.map(times).collect()
     }
 
-    /// Whether a model is as certain of every output as it usually is.
-    pub(crate) fn is_sure(&self, stds: ArrayView1<'_, f32>) -> bool {
-        stds.iter().zip(&self.usual).all(|(std, usual)| std <= usual)
+    /// Whether a model is as certain of every output as it usually is. One that counts must have counted this pair:
+    /// where many pairs were logged only once, members that have not seen one are usual.
+    pub(crate) fn is_sure(
+        &self,
+        state: ArrayView1<'_, f32>,
+        action: ArrayView1<'_, f32>,
+        stds: ArrayView1<'_, f32>,
+    ) -> bool {
+        self.counted.is_none_or(|counted| counted.is_logged(state, action))
+            && stds.iter().zip(&self.usual).all(|(std, usual)| std <= usual)
     }
 
     /// How uncertain it is beside what is usual: a sum of squares over the outputs.
@@ -77,9 +87,11 @@ fn typical(model: &Model) -> Result<Vec<f64>> {
 impl Support for DataSupport<'_> {
     fn holds(
         &self,
+        state: ArrayView1<'_, f32>,
         action: ArrayView1<'_, f32>,
         epistemic_std: Option<ArrayView1<'_, f32>>,
     ) -> bool {
-        !self.logged.is_foreign(action) && epistemic_std.is_none_or(|stds| self.is_sure(stds))
+        let is_sure = |stds| self.is_sure(state, action, stds);
+        !self.logged.is_foreign(action) && epistemic_std.is_none_or(is_sure)
     }
 }

@@ -104,7 +104,7 @@ impl<'a> Watcher<'a> {
             Some(stds) => {
                 let rows: Vec<usize> = (0..step.episodes.len()).collect();
                 self.doubt(step, &rows, stds);
-                self.count(stds);
+                self.count(step, &rows, stds);
             }
             None => self.count_watched(step)?,
         }
@@ -149,9 +149,12 @@ impl<'a> Watcher<'a> {
     }
 
     /// Counts the steps that are less certain than usual.
-    fn count(&mut self, stds: &Array2<f32>) {
+    fn count(&mut self, step: &Step<'_>, rows: &[usize], stds: &Array2<f32>) {
         self.steps += stds.nrows();
-        self.outside += stds.rows().into_iter().filter(|&row| !self.support.is_sure(row)).count();
+        let is_sure = |(&row, stds): (&usize, ArrayView1<'_, f32>)| {
+            self.support.is_sure(step.states.row(row), step.actions.row(row), stds)
+        };
+        self.outside += rows.iter().zip(stds.rows()).filter(|pair| !is_sure(*pair)).count();
         self.log_stds += &log_stds(stds).sum_axis(Axis(0));
         for row in stds.rows() {
             self.stds.zip_mut_with(&row, |sum, &std| *sum += f64::from(std));
@@ -167,7 +170,7 @@ impl<'a> Watcher<'a> {
         let actions = step.actions.select(Axis(0), &rows);
         let prediction = self.model.dynamics.predict(states.view(), actions.view())?;
         self.doubt(step, &rows, &prediction.epistemic_std);
-        self.count(&prediction.epistemic_std);
+        self.count(step, &rows, &prediction.epistemic_std);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hambo_io::result::{FileNote, ResultDocument};
+use hambo_io::result::ResultDocument;
 use hambo_io::{atomic, model, report};
 use serde::Serialize;
 
@@ -27,7 +27,16 @@ struct Ranked {
     #[serde(rename = "true")]
     truth: Option<f64>,
     /// Warnings about its bound, and notes about its file.
-    warnings: Vec<FileNote>,
+    warnings: Vec<Remark>,
+}
+
+#[derive(Debug, Serialize)]
+struct Remark {
+    code: String,
+    message: String,
+    help: String,
+    /// The bound may be too high for it.
+    disqualifies: bool,
 }
 
 #[derive(Serialize)]
@@ -108,10 +117,17 @@ pub(crate) fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progres
 
 fn of(name: &str, document: &ResultDocument, truth: Option<f64>) -> Ranked {
     let found = &document.evaluation;
-    let warnings = found.warnings.iter().map(|warning| FileNote {
+    let warnings = found.warnings.iter().map(|warning| Remark {
         code: warning.code().into(),
         message: warning.to_string(),
         help: warning.help().into(),
+        disqualifies: warning.disqualifies(),
+    });
+    let notes = document.notes.iter().cloned().map(|note| Remark {
+        code: note.code,
+        message: note.message,
+        help: note.help,
+        disqualifies: false,
     });
     Ranked {
         policy: name.into(),
@@ -119,7 +135,14 @@ fn of(name: &str, document: &ResultDocument, truth: Option<f64>) -> Ranked {
         improvement: found.improvement.as_ref().map(|found| found.lower_bound),
         neutral: found.neutral(),
         truth,
-        warnings: warnings.chain(document.notes.iter().cloned()).collect(),
+        warnings: warnings.chain(notes).collect(),
+    }
+}
+
+impl Ranked {
+    /// How many warnings say that its bound may be too high.
+    fn doubts(&self) -> usize {
+        self.warnings.iter().filter(|warning| warning.disqualifies).count()
     }
 }
 
@@ -141,27 +164,30 @@ fn describe(ranked: &[Ranked], rank_correlation: Option<f64>, quiet: bool) -> St
             row.push(shown(ranked.truth));
             row.push(holds.map_or("-", |holds| if holds { "yes" } else { "NO" }).into());
         }
-        row.push(ranked.warnings.len().to_string());
+        row.push(ranked.doubts().to_string());
         rows.push(row);
     }
     let mut text = table(&rows, 2);
     if quiet {
         return text;
     }
-    let mut told: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    // Warnings first, then notes.
+    let mut told: BTreeMap<(bool, &str, &str), Vec<&str>> = BTreeMap::new();
     for ranked in ranked {
         for warning in &ranked.warnings {
-            let policies = told.entry((&warning.code, &warning.help)).or_default();
+            let key = (!warning.disqualifies, warning.code.as_str(), warning.help.as_str());
+            let policies = told.entry(key).or_default();
             if !policies.contains(&ranked.policy.as_str()) {
                 policies.push(&ranked.policy);
             }
         }
     }
-    for ((code, help), policies) in told {
-        let message =
-            format!("{} {code} ({}); {help}", styled(NOTICE, "warning:"), policies.join(", "));
+    for ((is_note, code, help), policies) in told {
+        let kind = if is_note { "note:".into() } else { styled(NOTICE, "warning:") };
+        let message = format!("{kind} {code} ({}); {help}", policies.join(", "));
         text += &format!("{}\n", wrap(&message, 0, 2));
     }
+    text += "a ranking certifies nothing: ask `hambo certify` about the policy that you choose\n";
     if let Some(correlation) = rank_correlation {
         text += &format!("rank correlation of bounds and true returns {correlation:.2}\n");
     }

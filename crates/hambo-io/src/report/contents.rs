@@ -66,6 +66,12 @@ impl<'a> Contents<'a> {
         }
     }
 
+    /// A check speaks against the number, and nobody has allowed that.
+    pub(super) fn is_doubtful(&self) -> bool {
+        let is_certified = matches!(self.verdict, Verdict::Certified { .. });
+        !is_certified && self.evaluation.warnings.iter().any(|warning| warning.disqualifies())
+    }
+
     pub(super) fn decides(&self, variant: &VariantResult) -> bool {
         self.evaluation.deciding == Some(variant.variant)
     }

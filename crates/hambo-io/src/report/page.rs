@@ -108,11 +108,7 @@ fn top(contents: &Contents<'_>, figures: &[Figure]) -> String {
         short::in_short(contents),
         escape(&sentences.join(" ")),
         escape(&words::of_confidence(contents)),
-        match remarks(contents).len() {
-            0 => String::new(),
-            1 => " There is <a href=\"#warnings\">one warning</a>.".into(),
-            n => format!(" There are <a href=\"#warnings\">{n} warnings</a>."),
-        },
+        counted(&remarks(contents)),
         bounds.unwrap_or_default()
     )
 }
@@ -161,6 +157,22 @@ fn remarks(contents: &Contents<'_>) -> Vec<Remark> {
         }
     }
     remarks
+}
+
+/// How many there are, with a link to them.
+fn counted(remarks: &[Remark]) -> String {
+    let (serious, notes): (Vec<_>, Vec<_>) = remarks.iter().partition(|remark| remark.disqualifies);
+    let count = |found: &[&Remark], what: &str| match found.len() {
+        0 => None,
+        1 => Some(format!("one {what}")),
+        n => Some(format!("{n} {what}s")),
+    };
+    let counts: Vec<String> =
+        [count(&serious, "warning"), count(&notes, "note")].into_iter().flatten().collect();
+    match counts.is_empty() {
+        true => String::new(),
+        false => format!(" See also <a href=\"#warnings\">{}</a>.", counts.join(" and ")),
+    }
 }
 
 /// All remarks, or nothing.
@@ -286,7 +298,8 @@ fn improvement(contents: &Contents<'_>) -> String {
         rounded_down(found.by_separate_bounds, decimals),
     ];
     let lead = "Both were played in the same worlds, from the same starts and with the same draws, so that what \
-                all worlds get wrong alike cancels.";
+                all worlds get wrong alike cancels. The improvement is counted episode by episode, so it need \
+                not be exactly the difference between the two means.";
     section("improvement", "The improvement", lead, &table(&columns, &[row], None))
 }
 

@@ -53,21 +53,30 @@ fn amount(contents: &Contents<'_>, value: &str) -> String {
 fn better(contents: &Contents<'_>) -> String {
     let Some(found) = &contents.evaluation.improvement else { return String::new() };
     let bound = amount(contents, &rounded_down(found.lower_bound, contents.decimals));
+    let guess = fixed(found.estimate.mean, contents.decimals);
     let is_proven = found.lower_bound >= found.margin.unwrap_or(0.0);
     let than = &found.against;
     match (is_proven, &contents.verdict) {
         (true, Verdict::Inconclusive { .. }) => {
             format!(
-                "It seems so: better than {than} by at least {bound}, but there are doubts about that number."
+                "It seems so: better than {than} by at least {bound} (best guess {guess}), but there are doubts \
+                 about these numbers."
             )
         }
-        (true, _) => format!("Yes: better than {than} by at least {bound}."),
+        (true, _) => {
+            format!("Yes: better than {than} by at least {bound}. The best guess is {guess}.")
+        }
         (false, _) if found.lower_bound < 0.0 => {
             let most = bound.trim_start_matches(['-', '−']);
-            format!("That is not proven: it may be worse than {than} by up to {most}.")
+            format!(
+                "That is not proven: it may be worse than {than} by up to {most}. The best guess is {guess}{}.",
+                if found.estimate.mean > 0.0 { ", so better" } else { "" }
+            )
         }
         (false, _) => {
-            format!("Not by as much as was asked for: better than {than} by at least {bound}.")
+            format!(
+                "Not by as much as was asked for: better than {than} by at least {bound}. The best guess is {guess}."
+            )
         }
     }
 }
@@ -82,10 +91,14 @@ fn earns(contents: &Contents<'_>) -> String {
         true => format!("at most {}", amount(contents, shown.trim_start_matches(['-', '−']))),
         false => format!("at least {}", amount(contents, &shown)),
     };
+    let guess = contents.evaluation.neutral().map(|mean| {
+        let mean = if is_cost(contents) { -mean } else { mean };
+        format!("; the best guess is {}", fixed(mean, decimals))
+    });
     let earned = worlds::limit(contents).and_then(|limit| limit.replay.as_ref()?.earned);
     let logs = earned.map(|earned| match is_cost(contents) {
-        true => format!(" What was done in the logs cost {}.", fixed(-earned.mean, decimals)),
-        false => format!(" Whoever acted in the logs earned {}.", fixed(earned.mean, decimals)),
+        true => format!(" The logged policy cost {}.", fixed(-earned.mean, decimals)),
+        false => format!(" The logged policy earned {}.", fixed(earned.mean, decimals)),
     });
     let threshold = match (&contents.verdict, contents.options.threshold) {
         (Verdict::Certified { .. }, Some(_)) => " That is enough.",
@@ -96,7 +109,8 @@ fn earns(contents: &Contents<'_>) -> String {
         }
         _ => "",
     };
-    format!("On average {bound}.{threshold}{}", logs.unwrap_or_default())
+    let (guess, logs) = (guess.unwrap_or_default(), logs.unwrap_or_default());
+    format!("On average {bound}{guess}.{threshold}{logs}")
 }
 
 fn sure(contents: &Contents<'_>) -> String {
@@ -105,7 +119,13 @@ fn sure(contents: &Contents<'_>) -> String {
     let tested =
         worlds::backtest(contents).map(|found| format!(" Tested on the logs: {}.", found.summary));
     let (sure, tested) = (confidence(evaluation.delta), tested.unwrap_or_default());
-    let stays = "if the plant stays as it was when it was logged";
+    let stays = match worlds::limit(contents) {
+        Some(_) => {
+            "if the plant stays as it was when it was logged, and if the model is no more wrong about this \
+             policy than about the logs"
+        }
+        None => "if the plant stays as it was when it was logged",
+    };
     let checks = match doubts {
         0 => return format!("{sure} sure, {stays}.{tested}"),
         1 => "one check speaks".to_owned(),

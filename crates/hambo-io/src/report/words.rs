@@ -79,6 +79,10 @@ pub(super) fn of_verdict(contents: &Contents<'_>) -> String {
                 n => format!("there are {n} reasons why"),
             }
         ),
+        (Verdict::NoThreshold, Some(bound)) if contents.is_doubtful() => format!(
+            "Over {steps} steps the bound on the policy’s expected return is {bound}, which may be too high: see \
+             the warnings below."
+        ),
         (Verdict::NoThreshold, Some(bound)) => {
             format!("Over {steps} steps the policy’s expected return is at least {bound}.")
         }
@@ -144,7 +148,13 @@ pub(super) fn against_logs(contents: &Contents<'_>) -> Option<(String, String)> 
 pub(super) fn of_confidence(contents: &Contents<'_>) -> String {
     let evaluation = contents.evaluation;
     let covers = evaluation.delta_covers.replace('\'', "’");
-    format!("Confidence {}. It covers {covers}.", confidence(evaluation.delta))
+    let confidence = confidence(evaluation.delta);
+    match contents.is_doubtful() {
+        true => format!(
+            "Confidence: {confidence}, if what speaks against the number did not matter. It covers {covers}."
+        ),
+        false => format!("Confidence {confidence}. It covers {covers}."),
+    }
 }
 
 /// Everything that is taken for granted, each with what would break it.

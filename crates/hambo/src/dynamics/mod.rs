@@ -9,7 +9,7 @@ mod svgd_tests;
 pub mod table;
 pub mod theory;
 
-use ndarray::{Array2, Array3, ArrayView2, Axis};
+use ndarray::{Array2, Array3, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 pub use svgd::SteinKernel;
@@ -72,7 +72,10 @@ pub trait Dynamics: std::any::Any + Send + Sync {
 }
 
 /// A model whose members have counted what follows.
-pub trait Counted {
+pub trait Counted: std::fmt::Debug + Sync {
+    /// Whether any log holds this pair.
+    fn is_logged(&self, state: ArrayView1<'_, f32>, action: ArrayView1<'_, f32>) -> bool;
+
     /// What follows, drawn by each row's member, `[rows, outputs]`. `draws` are uniform in [0, 1), one per
     /// row.
     fn draw(

@@ -141,6 +141,16 @@ impl Table {
         Self { saved, rows, cumulative }
     }
 
+    /// The outcomes of a pair, if any log holds it.
+    fn logged(
+        &self,
+        state: ArrayView1<'_, f32>,
+        action: ArrayView1<'_, f32>,
+    ) -> Option<Range<usize>> {
+        let values = state.iter().chain(action).copied().collect::<Array1<f32>>();
+        self.rows.get(&numbers(&self.saved.values, values.view())?).cloned()
+    }
+
     /// The outcomes of a pair, if the member has seen it.
     fn seen(
         &self,
@@ -148,8 +158,7 @@ impl Table {
         state: ArrayView1<'_, f32>,
         action: ArrayView1<'_, f32>,
     ) -> Option<Range<usize>> {
-        let values = state.iter().chain(action).copied().collect::<Array1<f32>>();
-        let rows = self.rows.get(&numbers(&self.saved.values, values.view())?)?.clone();
+        let rows = self.logged(state, action)?;
         let times = self.cumulative[[member, rows.end]] - self.cumulative[[member, rows.start]];
         (times > 0.0).then_some(rows)
     }
@@ -173,6 +182,10 @@ impl Table {
 }
 
 impl Counted for Table {
+    fn is_logged(&self, state: ArrayView1<'_, f32>, action: ArrayView1<'_, f32>) -> bool {
+        self.logged(state, action).is_some()
+    }
+
     fn draw(
         &self,
         members: &[usize],

@@ -177,6 +177,7 @@ impl Backtest {
             ),
             _ => match all {
                 1 => format!("the one claim about the logs themselves held over {steps} steps"),
+                2 => format!("both claims about the logs themselves held over {steps} steps"),
                 _ => format!("all {all} claims about the logs themselves held over {steps} steps"),
             },
         }

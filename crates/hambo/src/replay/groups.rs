@@ -11,6 +11,10 @@ use crate::task::{self, Policy};
 /// Sources of fewer episodes are put together.
 const LEAST_IN_GROUP: usize = 5;
 
+/// More sources are put together. What each of many demands is mostly chance: few episodes say what it earned,
+/// and few worlds have not seen it.
+const MOST_SOURCES: usize = 5;
+
 /// Without sources, episodes are told apart in other ways if there are as many.
 const LEAST_TO_TELL_APART: usize = 30;
 
@@ -44,15 +48,20 @@ impl Group {
     }
 }
 
-/// The sources or, without sources of some episodes each, thirds of all episodes.
+/// The sources, thirds of many of them or, without sources of some episodes each, thirds of all episodes.
 pub(super) fn groups(
     episodes: &LoggedEpisodes,
     apart: Apart<'_>,
     seed: Seed,
 ) -> Result<Vec<Group>> {
     let (mut groups, others) = by_source(episodes);
-    if groups.is_empty() && episodes.len() >= LEAST_TO_TELL_APART {
-        groups = thirds(episodes, apart, seed)?;
+    if groups.len() > MOST_SOURCES {
+        let small = others.into_iter().map(|episode| vec![episode]);
+        let units = groups.into_iter().map(|group| group.episodes).chain(small);
+        groups = thirds(units.collect(), " of the sources", episodes, apart, seed)?;
+    } else if groups.is_empty() && episodes.len() >= LEAST_TO_TELL_APART {
+        let units = (0..episodes.len()).map(|episode| vec![episode]);
+        groups = thirds(units.collect(), "", episodes, apart, seed)?;
     } else if groups.is_empty() {
         groups.push(Group::of_all("all", episodes));
     } else {
@@ -85,21 +94,30 @@ fn by_source(episodes: &LoggedEpisodes) -> (Vec<Group>, Vec<usize>) {
     (groups, others)
 }
 
-fn thirds(episodes: &LoggedEpisodes, apart: Apart<'_>, seed: Seed) -> Result<Vec<Group>> {
-    let mut order: Vec<usize> = (0..episodes.len()).collect();
+/// Thirds of units, each of one or more episodes that stay together.
+fn thirds(
+    mut units: Vec<Vec<usize>>,
+    of_what: &str,
+    episodes: &LoggedEpisodes,
+    apart: Apart<'_>,
+    seed: Seed,
+) -> Result<Vec<Group>> {
     let names = match apart {
         Apart::Policy(policy) => {
             let distances = distances(episodes, policy, seed)?;
-            order.sort_by(|&a, &b| distances[a].total_cmp(&distances[b]));
+            let mean = |unit: &Vec<usize>| {
+                unit.iter().map(|&episode| distances[episode]).sum::<f64>() / unit.len() as f64
+            };
+            units.sort_by(|a, b| mean(a).total_cmp(&mean(b)));
             ["closest third", "middle third", "furthest third"]
         }
         Apart::Order => ["first third", "second third", "last third"],
     };
-    let third = order.len().div_ceil(3);
-    let named = names.into_iter().zip(order.chunks(third));
-    let group = |(name, episodes): (&str, &[usize])| Group {
-        name: name.into(),
-        episodes: episodes.to_vec(),
+    let third = units.len().div_ceil(3);
+    let named = names.into_iter().zip(units.chunks(third));
+    let group = |(name, units): (&str, &[Vec<usize>])| Group {
+        name: format!("{name}{of_what}"),
+        episodes: units.concat(),
         is_later: false,
     };
     Ok(named.map(group).collect())

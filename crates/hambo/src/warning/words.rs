@@ -20,8 +20,8 @@ impl fmt::Display for Warning {
             ),
             Self::OutsideData { objective, variant, share } => write!(
                 f,
-                "{objective}, {variant}: {:.1} % of the steps are less certain than 99 % of the \
-                 calibration points, where calibration says little",
+                "{objective}, {variant}: {:.1} % of the steps go where the logs hardly were: less certain than \
+                 99 % of the calibration points, or never logged",
                 100.0 * share
             ),
             Self::UnlikeLogs { objective, variant, column, times } => write!(
