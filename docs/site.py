@@ -56,7 +56,9 @@ def as_markdown(notebook: Path) -> str:
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             if "text/html" in data:
-                parts.append(re.sub(r"<style.*?</style>", "", "".join(data["text/html"]), flags=re.DOTALL))
+                shown = re.sub(r"<style.*?</style>", "", "".join(data["text/html"]), flags=re.DOTALL)
+                # As the site draws its own tables.
+                parts.append(re.sub(r"<table[^>]*>", "<table>", shown))
             else:
                 text = "".join(data.get("text/plain", output.get("text", [])))
                 parts.append(f"```text\n{text.rstrip()}\n```")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ._dataset import Dataset, Episode
     from ._evaluate import evaluate, rank
     from ._evaluation import Evaluation
+    from ._export import export_onnx
     from ._findings import (
         ConstraintResult,
         HowClose,
@@ -78,6 +79,7 @@ __all__ = [
     "collect",
     "errors",
     "evaluate",
+    "export_onnx",
     "fit",
     "load",
     "rank",
@@ -91,6 +93,7 @@ _HOMES = {
     "_dataset": ("Dataset", "Episode"),
     "_evaluate": ("evaluate", "rank"),
     "_evaluation": ("Evaluation",),
+    "_export": ("export_onnx",),
     "_findings": (
         "ConstraintResult",
         "HowClose",

@@ -37,10 +37,10 @@ def backtest(
     progress: ProgressOption = None,
     threads: int | None = None,
 ) -> Backtest:
-    """Hold what would have been certified of the logs against what they earned.
+    """Compare what would have been certified of the logs with what they earned.
 
     One source of the data after the other is left out, worlds are fitted on the rest, and the lower bound on what
-    whoever acted in it earns is compared with what was earned. Data without sources is left out in thirds, in its
+    the logged policy earns is compared with what was earned. Data without sources is left out in thirds, in its
     order. It takes as long as so many fits.
 
     Parameters

@@ -240,7 +240,7 @@ class Dataset:
     def with_sources(self, sources: Sequence[str]) -> Dataset:
         """The same data, with where each episode came from.
 
-        An evaluation then holds the model against each source by itself.
+        An evaluation then compares the model with each source: up to five one by one, more in three groups.
 
         Parameters
         ----------

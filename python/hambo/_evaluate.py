@@ -127,8 +127,8 @@ def evaluate(
         The least that a step can earn, if that is known. Episodes that leave the data then stop, and earn it in every
         step that is left, and no verdict abstains because of them.
     against
-        What the policy is compared with: ``"logged"`` for whoever acted in the logs, or another policy. The result
-        then has a lower bound on the improvement, which is tighter than two separate bounds.
+        What the policy is compared with: ``"logged"`` for the logged policy, or another policy. The result
+        then has a lower bound on the improvement, which is often tighter than two separate bounds.
     margin
         How much more it must earn than that; the verdict is then about it, too.
     trained_on

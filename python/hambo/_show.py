@@ -42,7 +42,7 @@ def headline(found: Evaluation) -> str:
         parts[0] += f" (threshold {found.threshold:.6g})"
     if found.improvement is not None and found.improvement.margin is not None:
         better = found.improvement
-        parts.append(f"better than {better.against} by {better.lower_bound:+.6g} (margin {better.margin:.6g})")
+        parts.append(f"improvement on {better.against} at least {better.lower_bound:.6g} (margin {better.margin:.6g})")
     for constraint in found.constraints.values():
         if constraint.lower_bound is not None and constraint.lower_bound < 0.0:
             parts.append(f"constraint {constraint.name} {constraint.lower_bound:.6g}")

@@ -80,7 +80,7 @@ enum Starts {
 ///
 /// `policy`, `reward`, `termination` and the constraints are functions or texts; `starts` is a function,
 /// or an array with the word `observed` or `fixed`, or nothing for those of the model's data; `baseline` is
-/// a policy, or nothing for whoever acted in the logs.
+/// a policy, or nothing for the logged one.
 #[pyfunction]
 #[pyo3(signature = (model, policy, plan_json, seed, *, reward, termination, starts, constraints, baseline, trained_on, progress, threads, checkpoint))]
 #[allow(clippy::too_many_arguments)]

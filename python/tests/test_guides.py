@@ -44,7 +44,7 @@ def names() -> dict[str, Any]:
         rank=partial(hambo.rank, **options),
         backtest=partial(hambo.backtest, settings=TINY, progress=False),
         trackers=trackers,
-        Dataset=SimpleNamespace(from_minari=lambda _name: data),
+        Dataset=SimpleNamespace(open=lambda _name, **_columns: data),
     )
     policies = {name: still for name in ("policy", "early", "late")}
     model = hambo.fit(data, TINY, seed=0)

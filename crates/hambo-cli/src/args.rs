@@ -14,8 +14,8 @@ const LONG_ABOUT: &str = "\
 From logs alone, how well will this policy do at the very least?
 
 Give logged transitions, and a policy as an ONNX file. hambo learns several
-worlds from the logs, plays the policy in all of them, holds the worlds against
-the logs, and reports a lower bound on the policy's return.
+worlds from the logs, plays the policy in all of them, tests the worlds on the
+logs, and reports a lower bound on the policy's return.
 
 Start with `hambo demo`; then, on your own logs, `hambo inspect DATA` and
 `hambo init DATA`.";
@@ -89,7 +89,7 @@ pub(crate) enum Command {
     /// Bound the return, and say whether it reaches a threshold
     #[command(after_help = EXIT_CODES)]
     Certify(Certify),
-    /// Hold what would have been certified of the logs themselves against what they earned
+    /// Compare what would have been certified of the logs themselves with what they earned
     #[command(after_help = BACKTEST_EXIT_CODES)]
     Backtest(Backtest),
     /// Bound many policies on one model, and rank them by their bounds
@@ -255,7 +255,7 @@ pub(crate) struct BoundFlags {
     #[arg(long, value_name = "T")]
     pub horizon: Option<usize>,
 
-    /// What the policy is compared with: `logged` for whoever acted in the logs, or a policy as an ONNX
+    /// What the policy is compared with: `logged` for the logged policy, or a policy as an ONNX
     /// file
     #[arg(long, value_name = "logged|P.onnx")]
     pub against: Option<PathBuf>,

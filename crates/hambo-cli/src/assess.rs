@@ -90,7 +90,7 @@ pub(crate) fn with_baseline(
         true => Baseline::Logged,
         false if !against.is_file() => {
             let message = format!(
-                "--against {}: there is no such file; give `logged` for whoever acted in the logs, or a policy as \
+                "--against {}: there is no such file; give `logged` for the logged policy, or a policy as \
                  an ONNX file",
                 against.display()
             );

@@ -34,6 +34,7 @@ pub(crate) fn result(document: &ResultDocument, verdict: &Verdict, quiet: bool) 
     }
     text += &format!("{}\n", wrap(&format!("delta covers {}", found.delta_covers), 0, 0));
     text += &how_sure(found, verdict, threshold);
+    text += &inputs(document);
     text + &conclusion
 }
 
@@ -211,6 +212,25 @@ fn improvement(found: &Evaluation, decimals: usize) -> String {
     }
     let wrapped = lines.iter().map(|line| format!("{}\n", wrap(line, 0, 2)));
     format!("\n{}", wrapped.collect::<String>())
+}
+
+/// What the policy is given, if nobody has named it: another order looks like a bad policy.
+fn inputs(document: &ResultDocument) -> String {
+    let named = document.config.as_ref().and_then(|config| config.pointer("/policy/inputs"));
+    let is_named =
+        named.and_then(|inputs| inputs.as_array()).is_some_and(|inputs| !inputs.is_empty());
+    let columns = &document.evaluation.data.names.states;
+    match columns.len() {
+        _ if is_named => String::new(),
+        0 | 1 => String::new(),
+        _ => {
+            let line = format!(
+                "the policy takes all columns, in this order: {} (`policy.inputs` names others)",
+                columns.join(", ")
+            );
+            format!("{}\n", wrap(&line, 0, 2))
+        }
+    }
 }
 
 /// How close the verdict was, and what it was not told.

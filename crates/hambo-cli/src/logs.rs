@@ -26,7 +26,12 @@ pub(crate) fn read(data: &Path, loaded: &Loaded, progress: &Progress) -> Result<
     let dataset = opened.dataset;
     let (rows, episodes) = (count(dataset.rows()), count(dataset.episodes().len()));
     let (name, format) = (data.display(), opened.format);
-    progress.note(&format!("{name}: {format}, {rows} transitions in {episodes} episodes"));
+    let with_gaps = dataset.episodes().iter().filter(|episode| !episode.gaps.is_empty()).count();
+    let gaps = match with_gaps {
+        0 => String::new(),
+        some => format!(", {} of them with gaps", count(some)),
+    };
+    progress.note(&format!("{name}: {format}, {rows} transitions in {episodes} episodes{gaps}"));
     for remark in profile::remarks(data) {
         progress.note(&format!("look at this: {remark}"));
     }

@@ -366,7 +366,7 @@ impl Attack<'_> {
             let (objective, restarts) = (objective.clone(), result.restarts_after_divergence);
             warnings.push(Warning::Diverged { objective, variant, restarts });
         }
-        // Constraints are held against the same episodes as the return.
+        // Constraints are compared with the same episodes as the return.
         if let Some(limit) = result.worlds.as_ref().filter(|_| objective == "return") {
             let episodes = limit.replay.as_ref().map_or(0, Replay::episodes);
             if episodes == 0 || episodes < thresholds.few_calibration_episodes {

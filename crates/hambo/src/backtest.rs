@@ -1,5 +1,5 @@
 //! Does the certificate tell the truth about this system? Episodes whose return is known are left out,
-//! worlds are fitted on the others, and what would have been certified is held against what was earned.
+//! worlds are fitted on the others, and what would have been certified is compared with what was earned.
 
 use ndarray::{Array2, ArrayView2};
 
@@ -27,8 +27,8 @@ const MOST_NAMED: usize = 3;
 /// Episodes of a part that is left out, at the least.
 const LEAST_IN_PART: usize = 5;
 
-/// Leaves out one source of the logs after the other, fits worlds on the rest, and holds what they would
-/// have certified of whoever acted in it against what was earned there. Several sources are left out
+/// Leaves out one source of the logs after the other, fits worlds on the rest, and compares what they would
+/// have certified of its policy with what was earned there. Several sources are left out
 /// together if there are more than five; logs without sources are left out in thirds, in their order.
 ///
 /// It takes as long as so many fits. An observer that keeps what was found makes an interrupted backtest
@@ -162,11 +162,11 @@ impl Asked<'_> {
     }
 }
 
-/// Whoever acted in the logs acts again; nobody else does.
+/// The logged policy acts again; nobody else does.
 struct Nobody;
 
 impl Policy for Nobody {
     fn act(&self, _: ArrayView2<'_, f32>, _: &mut RowStreams) -> Result<Array2<f32>, BoxError> {
-        Err("nobody acts in a backtest but whoever did in the logs".into())
+        Err("nobody acts in a backtest except the logged policy".into())
     }
 }

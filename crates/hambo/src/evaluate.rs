@@ -9,6 +9,7 @@ use crate::game::Game;
 use crate::ground::Ground;
 use crate::guarantee::Guarantee;
 use crate::model::Model;
+use crate::processor;
 use crate::progress::Observer;
 use crate::rng::Seed;
 use crate::rollout::{Limits, Streams};
@@ -106,6 +107,7 @@ impl Model {
             settings: settings.clone(),
             timings,
             version: env!("CARGO_PKG_VERSION").into(),
+            instruction_set: processor::instruction_set().into(),
         })
     }
 }

@@ -80,6 +80,10 @@ pub struct Evaluation {
     pub timings: BTreeMap<String, f64>,
     /// Version of this crate.
     pub version: String,
+    /// The instructions of the processor that it ran on: others may round differently. Empty in results of earlier
+    /// versions.
+    #[serde(default)]
+    pub instruction_set: String,
 }
 
 impl Evaluation {

@@ -81,6 +81,7 @@ mod model;
 mod more;
 mod nn;
 mod places;
+mod processor;
 mod region;
 mod replay;
 mod settings;

@@ -101,7 +101,7 @@ pub struct Model {
     pub range_widening: f32,
     /// The data it was made of.
     pub data: DataIdentity,
-    /// Some of it, which evaluations are held against.
+    /// Some of it, with which evaluations are compared.
     pub logged: LoggedSample,
     /// Whole episodes of it, which are played again in the model's worlds.
     pub episodes: LoggedEpisodes,

@@ -5,7 +5,7 @@
 //! | `model.json` | schema, settings, data fingerprint, standardisation, calibration; Gaussian processes whole |
 //! | `networks.safetensors` | an ensemble's parameters |
 //! | `random.safetensors` | the frozen random networks that its members are added to, if there are any |
-//! | `logged.safetensors` | a sample of the logged transitions, which evaluations are held against |
+//! | `logged.safetensors` | a sample of the logged transitions, with which evaluations are compared |
 //! | `episodes.safetensors` | whole logged episodes, which are played again in the model's worlds |
 //! | `data.json` | the origin: what the data was called, its summary, its starts |
 //! | `checksums.txt` | BLAKE3 of the other files |

@@ -37,6 +37,13 @@ pub enum OnnxProblem {
     #[error("the file is empty; export it again")]
     Empty,
 
+    /// An archive, such as libraries save their models in.
+    #[error(
+        "this is a zip archive, such as Stable-Baselines3 and torch save, not an ONNX file; export it, for instance \
+         with hambo.export_onnx(model, \"policy.onnx\") in Python, or evaluate it there"
+    )]
+    Archive,
+
     /// The bytes are not ONNX, or end too early.
     #[error("this is not an ONNX file, or it is cut off ({message}); export or copy it again")]
     NotOnnx {

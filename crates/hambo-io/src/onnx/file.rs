@@ -36,6 +36,9 @@ pub(super) struct Port {
 impl OnnxFile {
     pub(super) fn read(path: &Path) -> Result<Self, OnnxProblem> {
         let bytes = read_bytes(path)?;
+        if bytes.starts_with(b"PK\x03\x04") {
+            return Err(OnnxProblem::Archive);
+        }
         let mut proto = tract_onnx::onnx()
             .proto_model_for_read(&mut bytes.as_slice())
             .map_err(|error| OnnxProblem::NotOnnx { message: error.root_cause().to_string() })?;

@@ -55,7 +55,7 @@ pub struct Mapping {
     /// `refuse` stops.
     pub missing: Missing,
     /// Where the row's episode came from, such as a policy, a machine, a week or a patient. An
-    /// evaluation is then held against each source by itself.
+    /// evaluation is then compared with each source, up to five one by one, more in three groups.
     pub source: Option<String>,
     /// The action is the number of a choice, from 0 to one less than this, and is one-hot encoded.
     pub discrete_actions: Option<usize>,

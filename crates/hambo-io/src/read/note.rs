@@ -103,7 +103,9 @@ impl Note {
                 "if episodes can terminate, map the column that says so, or give a termination rule"
             }
             Self::MissingValues { .. } | Self::MissingSteps { .. } => {
-                "the log goes on after them as after a gap: nothing is joined across it, and no episode starts there"
+                "the log goes on after them as after a gap: nothing is joined across it, no episode \
+                 starts there, and one with a gap cannot test a bound on all of its steps; a value that was missing for \
+                 a short time may be filled in beforehand"
             }
             Self::Spikes(Spikes { kept: true, .. }) => {
                 "they are kept, because they may be real; leave their cells empty if they are not"

@@ -53,7 +53,7 @@ pub(super) fn page(document: &BacktestDocument, title: &str) -> String {
 
 // These are HTML.
 const HOW_REFITTED: &str = "Each part of the logs was left out, worlds were fitted on the rest, and \
-    a lower bound on what whoever acted in it earns was held against what was earned there. The logs are the \
+    a lower bound on what the logged policy earns was compared with what was earned there. The logs are the \
     only truth that there is: this tests the method on this system, for policies like those that were logged.";
 
 const UNBELIEVABLE: &str = "A certificate from these logs should not be believed for a policy that differs from \

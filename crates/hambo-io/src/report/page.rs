@@ -394,11 +394,15 @@ fn reproduce(contents: &Contents<'_>) -> String {
         .collect();
     let content = format!(
         "{command}<p>Seed {}, hambo {}, {} s in all. The same data, settings and seed give the same \
-         numbers, on any number of threads.</p><details><summary>Settings and timings</summary>\
+         numbers, on any number of threads{}.</p><details><summary>Settings and timings</summary>\
          <pre>{}</pre>{}</details>",
         evaluation.seed,
         escape(&evaluation.version),
         fixed(total, 0),
+        match evaluation.instruction_set.as_str() {
+            "" => String::new(),
+            known => format!(", on processors with the same instructions ({})", escape(known)),
+        },
         escape(&settings),
         facts(&timings)
     );

@@ -92,7 +92,7 @@ pub(super) fn replay(contents: &Contents<'_>) -> String {
     let content = format!(
         "{}<p class=\"note\">Every episode was played again, from its own start and with its own actions, in \
          the worlds that were not fitted on it, over {} of the horizon on average. Actions are corrected by \
-         what a network learned of whoever acted. Worlds draw {noise}. “At most by” holds for all groups at \
+         what a network learned of the logged policy. Worlds draw {noise}. “At most by” holds for all groups at \
          once with the confidence of the bound.</p>",
         table(&columns, &rows, main),
         percent(replay.covered)

@@ -1,5 +1,5 @@
 //! A sample of the logged transitions that a model keeps: what rules, actions and the model's own
-//! predictions are held against when a policy is evaluated.
+//! predictions are compared with when a policy is evaluated.
 
 use ndarray::{Array1, Array2, ArrayView1};
 use rand::seq::SliceRandom;
@@ -78,7 +78,7 @@ impl LoggedSample {
         }
     }
 
-    /// Of logs that nobody kept: nothing is held against them.
+    /// Of logs that nobody kept: nothing is compared with them.
     pub fn none(state_dim: usize, action_dim: usize) -> Self {
         Self {
             transitions: Batch::none(state_dim, action_dim),

@@ -1,6 +1,6 @@
 //! The policies that made the logs, learned from them.
 //!
-//! They are not evaluated. They say how whoever acted would have corrected the course, so that a
+//! They are not evaluated. They say how the logged policy would have corrected the course, so that a
 //! logged episode can be played again in a world that drifts away from it.
 
 use ndarray::{Array2, ArrayView2, Axis};
@@ -62,7 +62,7 @@ impl Behaviour {
         Self { networks, of_rows, states, actions }
     }
 
-    /// What is done on average in each state `[states, d_s]`, by whoever acted in the given logged rows.
+    /// What is done on average in each state `[states, d_s]`, by the policy in the given logged rows.
     pub(super) fn act(&self, states: ArrayView2<'_, f32>, rows: &[usize]) -> Array2<f32> {
         let found = self.networks.predict(self.states.apply(states).view());
         let columns = found.len_of(Axis(2));

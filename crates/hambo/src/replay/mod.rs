@@ -2,8 +2,8 @@
 //!
 //! What an episode earned is known, so the worlds can be asked how wrong they are about returns, not
 //! only about single steps. The logged actions alone would not do: a world that drifts off the logged
-//! course would get actions for states that it is not in. So they are corrected by what whoever acted
-//! would have done about it, as a network π_b learned it:
+//! course would get actions for states that it is not in. So they are corrected by what the logged
+//! policy would have done about it, as a network π_b learned it:
 //!
 //!   a_t = a_t(logged) + π_b(s~_t) - π_b(s_t(logged))
 //!

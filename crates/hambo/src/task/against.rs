@@ -17,7 +17,7 @@ pub struct Against {
 /// What a policy is compared with.
 #[derive(Clone)]
 pub enum Baseline {
-    /// Whoever acted in the logs.
+    /// The policy that was logged.
     Logged,
     /// Another policy.
     Policy {

@@ -339,7 +339,7 @@ impl Warning {
     /// | `not_converged`, `under_trained` | yes | a stronger adversary would have found a lower bound |
     /// | `outside_data`, `unlike_logs` | yes, of conservative variants | no data says whether the model knows its error there |
     /// | `weak_calibration` | yes | the box is not as wide as the model's error; worlds have no box |
-    /// | `persistent_errors` | yes | true errors add up, where the model's cancel; with enough replayed episodes worlds are held against returns, which tell |
+    /// | `persistent_errors` | yes | true errors add up, where the model's cancel; with enough replayed episodes worlds are compared with returns, which tell |
     /// | `second_opinion` | yes | the model's own errors on the logs lead below the bound |
     /// | `more_ends` | yes | the cost of terminating is learned from too few terminations |
     /// | `termination_contradicts_logs`, `reward_contradicts_logs` | yes | the bound is on another task than the logged one |

@@ -99,7 +99,7 @@ pub(super) fn actions(contents: &Contents<'_>) -> Option<Figure> {
         drawings.push(plot.finish(format!("{name} in the course of an episode")));
     }
     let caption = format!(
-        "Mean action over the steps of an episode. Blue: the policy, as the model plays it; grey: whoever acted in \
+        "Mean action over the steps of an episode. Blue: the policy, as the model plays it; grey: the policy in \
          the logs.{rest}"
     );
     let heading = "What the policy does";
