@@ -386,7 +386,11 @@ class Dataset:
 
     @property
     def returns(self) -> npt.NDArray[np.float64]:
-        """The undiscounted sum of rewards of every episode."""
+        """The undiscounted sum of rewards of every episode, as far as it was logged.
+
+        Episodes with gaps lack what was earned there, so their mean is no threshold to ask for: what the logs earned
+        over a horizon stands in every result (``result.logged_return``).
+        """
         rewards = self.rewards.astype(np.float64)
         return np.array([rewards[start:end].sum() for start, end, *_ in self._inner.episodes])
 
