@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._columns import Columns, sources_of_episodes
+from ._columns import Columns, mapping_document, sources_of_episodes
 from ._episodes import Parts, concatenated, put_together, selected, split, taken_apart, transitions_frame
 from ._functions import Array
 from .errors import DataError, SettingError
@@ -112,7 +112,7 @@ class Dataset:
         discrete_actions
             The action is the number of a choice, from 0 to one less than this, and is one-hot encoded.
         """
-        mapping = _mapping(
+        mapping = mapping_document(
             state=state,
             action=action,
             reward=reward,
@@ -168,7 +168,7 @@ class Dataset:
                 f"a `{type(table).__name__}` has no `__arrow_c_stream__`; give a table of Polars, "
                 "pyarrow, DuckDB or another library that speaks Arrow"
             )
-        mapping = _mapping(
+        mapping = mapping_document(
             state=state,
             action=action,
             reward=reward,
@@ -495,12 +495,3 @@ def _unpickled(parts: Parts) -> Dataset:
     self = object.__new__(Dataset)
     self._inner = put_together(parts)
     return self
-
-
-def _mapping(*, state: str | Sequence[str], action: str | Sequence[str], **others: Any) -> str:
-    def listed(names: str | Sequence[str]) -> list[str]:
-        return [names] if isinstance(names, str) else list(names)
-
-    for key in ("next_state", "episode", "exogenous"):
-        others[key] = listed(others.get(key, ()))
-    return json.dumps({"state": listed(state), "action": listed(action), **others})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,9 @@ def test_every_output_is_that_of_its_cell(notebook: Path) -> None:
     outputs = [output for cell in found for output in cell["outputs"]]
     assert all(output["output_type"] != "error" for output in outputs)
     assert len(outputs) >= 4
-    # Paths of somebody's machine and logged lines are of no use to a reader.
-    text = json.dumps(outputs)
-    assert not re.search(r"/home/|/root/|/tmp/|/Users/|Traceback", text)
+    # What packages log names paths of the machine that it ran on.
+    assert all(output.get("name") != "stderr" for output in outputs)
+    assert "site-packages" not in json.dumps(outputs)
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
@@ -57,7 +58,7 @@ def test_the_code_runs(notebook: Path, tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "docs" / "tutorials").mkdir()
     (tmp_path / "examples").symlink_to(TUTORIALS.parents[1] / "examples")
     monkeypatch.chdir(tmp_path / "docs" / "tutorials")
-    monkeypatch.setattr("sys.path", ["", *__import__("sys").path])
+    monkeypatch.setattr(sys, "path", list(sys.path))
     names: dict[str, Any] = {}
     for source in sources:
         exec(source, names)
