@@ -71,6 +71,10 @@ class Model:
         """What follows states ``[batch, d_s]`` and actions ``[batch, d_a]``, and how sure that is."""
         return Prediction(*self._inner.predict(*_blocks(states, actions)))
 
+    def predict_member(self, member: int, states: npt.ArrayLike, actions: npt.ArrayLike) -> tuple[Array, Array]:
+        """What one network alone says follows: mean and noise, each ``[batch, outputs]``."""
+        return self._inner.predict_member(member, *_blocks(states, actions))
+
     def draw(self, states: npt.ArrayLike, actions: npt.ArrayLike, *, seed: int = 0) -> Array:
         """One draw per row of what follows, ``[batch, outputs]``, each by a random member with its noise."""
         return self._inner.draw(*_blocks(states, actions), checked_seed(seed))

@@ -166,7 +166,7 @@ class Demand:
     offset: float
     """What is taken off for groups on which all worlds practically agree."""
     unresolved: float
-    """Standard error of the bias over all groups."""
+    """Largest standard error of a group's bias: what its episodes cannot tell."""
     episodes: int
     """Episodes behind it."""
     worst: str
@@ -209,7 +209,7 @@ class Replay:
     offset: float
     """What is taken off for groups on which all worlds practically agree."""
     unresolved: float
-    """Standard error of the bias over all groups."""
+    """Largest standard error of a group's bias: what its episodes cannot tell."""
     covered: float
     """Steps that were replayed on average, as a share of the horizon."""
     worst: str

@@ -102,6 +102,23 @@ impl Model {
         Ok((mean, epistemic, aleatoric))
     }
 
+    /// Mean and standard deviation of the noise by one network, each `[rows, outputs]`.
+    #[allow(clippy::type_complexity)]
+    fn predict_member<'py>(
+        &self,
+        py: Python<'py>,
+        member: usize,
+        states: &Bound<'py, PyArray2<f32>>,
+        actions: &Bound<'py, PyArray2<f32>>,
+    ) -> PyResult<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray2<f32>>)> {
+        let (saved, states, actions) =
+            (self.saved.clone(), states.to_owned_array(), actions.to_owned_array());
+        let found = work::run(py, &[], Manner::default(), move |_| {
+            Ok(saved.model.dynamics.predict_member(member, states.view(), actions.view())?)
+        })?;
+        Ok((found.mean.into_pyarray(py), found.std.into_pyarray(py)))
+    }
+
     /// What follows, drawn by a random member, `[rows, outputs]`.
     fn draw<'py>(
         &self,

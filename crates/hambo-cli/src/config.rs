@@ -183,7 +183,7 @@ impl Config {
             Preset::Quick => {
                 let mut config = Self { preset: Some(preset), ..self };
                 config.model.ensemble.hidden = vec![64, 64];
-                config.model.ensemble.max_steps = 1_000;
+                config.model.ensemble.max_steps = Some(1_000);
                 config.evaluation.episodes = 1_000;
                 config.evaluation.cost_episodes = 50;
                 config

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use hambo::dynamics::ensemble::{Ensemble, FitCost};
 use hambo::{Dataset, Model, Observer, Seed};
 use hambo_io::model::{Origin, SavedModel};
 use hambo_io::profile::{self, Proposal};
@@ -11,7 +12,7 @@ use crate::config::{Config, Loaded};
 use crate::failure::{Failure, Result};
 use crate::halves::Halves;
 use crate::interrupt;
-use crate::progress::Progress;
+use crate::progress::{Progress, duration};
 use crate::screen::count;
 
 /// Reads a log, and tells what the reader had to decide.
@@ -80,6 +81,17 @@ pub(crate) fn fit(
         Some(halves) => halves,
         None => progress,
     };
+    let ensemble = &config.model.ensemble;
+    if config.model.gp.is_none() && !ensemble.tables {
+        let FitCost { steps, time } = Ensemble::cost(&data.all(), ensemble)?;
+        progress.note(&format!(
+            "Fitting {} networks to {} transitions takes at most {} steps, {}.",
+            ensemble.members,
+            count(data.rows()),
+            count(steps),
+            duration(time.as_secs_f64()),
+        ));
+    }
     let model = Model::fit(data, &config.model, Seed(config.seed), observer)?;
     progress.end();
     let origin = Origin::of(data, from, config.to_toml()?);

@@ -24,8 +24,12 @@ fn main() -> Result<(), BoxError> {
     let seed = Seed(seed.parse()?);
     let data = read::open(log, &Mapping::default())?.dataset;
 
-    let ensemble =
-        EnsembleSettings { members: 3, hidden: vec![16, 16], max_steps: 200, ..Default::default() };
+    let ensemble = EnsembleSettings {
+        members: 3,
+        hidden: vec![16, 16],
+        max_steps: Some(200),
+        ..Default::default()
+    };
     let settings = ModelSettings { ensemble, ..Default::default() };
     let model = Model::fit(&data, &settings, seed, &Silent)?;
 

@@ -47,7 +47,8 @@ fn small_evaluation() -> hambo::Result<Evaluation> {
     let task = pendulum::task(100);
     let behaviour = SwingUp::DETUNED.noisy(0.5);
     let logs = collect(&Pendulum, &task, &behaviour, 50, &mut Streams::new(seed, "logs"))?;
-    let ensemble = EnsembleSettings { hidden: vec![64; 2], max_steps: 800, ..Default::default() };
+    let ensemble =
+        EnsembleSettings { hidden: vec![64; 2], max_steps: Some(800), ..Default::default() };
     let settings = ModelSettings { ensemble, ..Default::default() };
     let model = Model::fit(&logs, &settings, seed, &Silent)?;
     let adversary = AdversarySettings {

@@ -109,7 +109,7 @@ fn make_small_model() -> Result<Files, Box<dyn std::error::Error>> {
     let (seed, task) = (Seed(0), pendulum::task(10));
     let policy = SwingUp::DETUNED.noisy(0.5);
     let logs = hambo::collect(&Pendulum, &task, &policy, 10, &mut Streams::new(seed, "logs"))?;
-    let ensemble = EnsembleSettings { hidden: vec![4], max_steps: 5, ..Default::default() };
+    let ensemble = EnsembleSettings { hidden: vec![4], max_steps: Some(5), ..Default::default() };
     let settings = ModelSettings { ensemble, ..Default::default() };
     let model = Model::fit(&logs, &settings, seed, &Silent)?;
     let directory = tempfile::tempdir()?;

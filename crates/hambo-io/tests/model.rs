@@ -23,7 +23,7 @@ fn ensemble(learn_reward: bool) -> Model {
     let ensemble = EnsembleSettings {
         members: 3,
         hidden: vec![8, 6],
-        max_steps: 30,
+        max_steps: Some(30),
         learn_reward,
         ..Default::default()
     };

@@ -28,7 +28,7 @@ fn make() -> Evaluation {
     let ensemble = EnsembleSettings {
         members: 3,
         hidden: vec![16, 16],
-        max_steps: 60,
+        max_steps: Some(60),
         learn_reward: true,
         ..Default::default()
     };
@@ -409,9 +409,11 @@ fn the_first_lines_are_for_whoever_was_forwarded_the_page() {
     let reward = Some("-0.3*u^2".to_owned());
     let page = html(&evaluation(), &ReportOptions { unit, per, reward, ..options(Some(-1e6)) });
     let short = page.split("<dl class=\"short\">").nth(1).unwrap().split("</dl>").next().unwrap();
+    // A cost is rounded up.
+    let most = (-10.0 * evaluation().lower_bound.unwrap()).ceil() / 10.0;
     for part in [
         "What will it cost?",
-        "On average at most 198.6 EUR a day",
+        &format!("On average at most {most:.1} EUR a day"),
         "The logged policy cost 100.7",
         "How sure is that?",
         "What next?",

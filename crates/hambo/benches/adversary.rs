@@ -48,7 +48,7 @@ fn main() -> Result<()> {
     let (seed, task) = (Seed(0), pendulum::task(200));
     let behaviour = SwingUp::DETUNED.noisy(0.5);
     let data = collect(&Pendulum, &task, &behaviour, 50, &mut Streams::new(seed, "logs"))?;
-    let ensemble = EnsembleSettings { max_steps: 300, ..Default::default() };
+    let ensemble = EnsembleSettings { max_steps: Some(300), ..Default::default() };
     let settings = ModelSettings { ensemble, ..Default::default() };
     let model = Model::fit(&data, &settings, seed, &Silent)?;
 

@@ -55,7 +55,7 @@ fn main() -> Result<()> {
     let settings = EnsembleSettings {
         members: MEMBERS,
         batch_size: BATCH,
-        max_steps: TURNS,
+        max_steps: Some(TURNS),
         evaluate_every: TURNS,
         ..Default::default()
     };

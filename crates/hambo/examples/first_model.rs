@@ -23,7 +23,7 @@ fn main() -> Result<()> {
     );
 
     let (train, rest) = logs.all().split(0.1, &mut seed.stream("calibration split"))?;
-    let settings = EnsembleSettings { max_steps: 2000, ..Default::default() };
+    let settings = EnsembleSettings { max_steps: Some(2000), ..Default::default() };
     let (model, report) = Ensemble::fit(&train, &settings, seed, &show_progress)?;
     println!("fit: {} steps, the parameters of step {} kept", report.steps, report.best_step);
 

@@ -25,7 +25,8 @@ fn main() -> Result<()> {
     let logs = read_logs(seed)?;
     println!("{:?}", logs.summary().returns);
 
-    let ensemble = EnsembleSettings { hidden: vec![64; 2], max_steps: 1500, ..Default::default() };
+    let ensemble =
+        EnsembleSettings { hidden: vec![64; 2], max_steps: Some(1500), ..Default::default() };
     let settings = ModelSettings { ensemble, ..Default::default() };
     let model = Model::fit(&logs, &settings, seed, &Silent)?;
 

@@ -29,7 +29,7 @@
 //! let logs = hambo::collect(&Pendulum, &task, &behaviour, 10, &mut Streams::new(seed, "logs"))?;
 //!
 //! // Tiny settings, so that this example takes a second; the defaults take minutes.
-//! let ensemble = EnsembleSettings { hidden: vec![32; 2], max_steps: 100, ..Default::default() };
+//! let ensemble = EnsembleSettings { hidden: vec![32; 2], max_steps: Some(100), ..Default::default() };
 //! let model_settings = ModelSettings { ensemble, ..Default::default() };
 //! let model = Model::fit(&logs, &model_settings, seed, &Silent)?;
 //!
@@ -107,7 +107,7 @@ pub use guarantee::Guarantee;
 pub use improvement::Improvement;
 pub use logs::{LoggedActions, LoggedEpisodes, LoggedSample, Persistence};
 pub use model::{FitReport, Model, ModelSettings};
-pub use nn::Device;
+pub use nn::{Activation, Device};
 pub use progress::{Event, Observer, Silent};
 pub use replay::{Backtest, Claim, Demand, Outcome, Replay, Replayed, ReplayedGroup};
 pub use rng::{RowStreams, Seed, Stream};

@@ -15,6 +15,7 @@ use crate::dynamics::table::{Table, TableReport};
 use crate::error::{Error, Result};
 use crate::hallucination::{Choice, Hallucination, Noise};
 use crate::logs::{LoggedEpisodes, LoggedSample, Persistence};
+use crate::nn::Activation;
 use crate::progress::Observer;
 use crate::rng::Seed;
 use crate::rollout::{Moment, TransitionModel};
@@ -53,13 +54,17 @@ impl Default for ModelSettings {
 }
 
 impl ModelSettings {
-    /// Changed to what the paper does: five networks that all see the same episodes.
+    /// Changed to what the paper does: five networks with ReLU that all see the same episodes, fitted by
+    /// maximum likelihood.
     pub fn as_in_paper(self) -> Self {
         let ensemble = EnsembleSettings {
             members: 5,
             bootstrap: false,
             tables: false,
             random_functions: 0.0,
+            activation: Activation::Relu,
+            least_squares: 0.0,
+            learning_rate: 1e-3,
             ..self.ensemble
         };
         Self { ensemble, ..self }

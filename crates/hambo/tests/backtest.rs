@@ -115,7 +115,7 @@ fn an_evaluation_says_what_would_have_been_claimed_of_its_logs() {
 fn small() -> ModelSettings {
     let ensemble = EnsembleSettings {
         hidden: vec![16, 16],
-        max_steps: 400,
+        max_steps: Some(400),
         learn_reward: false,
         ..EnsembleSettings::default()
     };

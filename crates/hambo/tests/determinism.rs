@@ -22,7 +22,7 @@ fn fit(threads: usize, kernel_spans_members: bool) -> (Vec<u8>, Prediction) {
         let logs =
             collect(&Pendulum, &task, &behaviour, 20, &mut Streams::new(seed, "logs")).unwrap();
         let mut settings =
-            EnsembleSettings { max_steps: 12, evaluate_every: 5, ..Default::default() };
+            EnsembleSettings { max_steps: Some(12), evaluate_every: 5, ..Default::default() };
         if kernel_spans_members {
             settings.kernel = hambo::dynamics::SteinKernel::Median;
         }
@@ -76,7 +76,7 @@ fn a_fit_that_was_interrupted_goes_on_and_ends_with_the_same_bits() {
     let logs = collect(&Pendulum, &task, &behaviour, 20, &mut Streams::new(seed, "logs")).unwrap();
     let settings = EnsembleSettings {
         hidden: vec![16],
-        max_steps: 60,
+        max_steps: Some(60),
         evaluate_every: 4,
         ..EnsembleSettings::default()
     };

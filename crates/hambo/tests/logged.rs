@@ -314,7 +314,7 @@ fn disturbed(memory: f32) -> Dataset {
 fn errors_that_follow_each_other_tell_that_the_state_lacks_something() {
     let ensemble = EnsembleSettings {
         hidden: vec![64, 64],
-        max_steps: 1000,
+        max_steps: Some(1000),
         learn_reward: false,
         ..Default::default()
     };

@@ -1,7 +1,7 @@
 //! Forward and backward passes of an ensemble of perceptrons on the CPU.
 //!
 //! The unit of work is one member on one block of rows: its activations stay in the core's cache
-//! through all layers, and bias and ReLU touch a block that the product has just written. Blocks
+//! through all layers, and bias and activation touch a block that the product has just written. Blocks
 //! have a fixed size, and partial sums are added in a fixed order, so that results do not depend on
 //! the number of threads.
 
@@ -14,9 +14,16 @@ use super::layout::{Layer, Layout};
 /// Rows per block: 128 rows of 256 hidden values are 128 KiB, so a few layers fit into L2.
 const BLOCK_ROWS: usize = 128;
 
-/// What the forward pass leaves for the backward pass: for each member and block of rows the
-/// activations after ReLU, layer by layer.
-pub(super) type Hidden = Vec<Vec<f32>>;
+/// What the forward pass leaves for the backward pass, for each member and block of rows.
+pub(super) type Hidden = Vec<HiddenBlock>;
+
+/// The hidden values of one block, layer by layer.
+#[derive(Debug)]
+pub(super) struct HiddenBlock {
+    activations: Vec<f32>,
+    /// The activations' derivatives; none if only the outputs are wanted.
+    slopes: Vec<f32>,
+}
 
 /// Outputs `[members, rows, outputs]` for shared inputs `[rows, inputs]`.
 pub(super) fn forward(layout: &Layout, params: &[f32], inputs: &[f32]) -> Vec<f32> {
@@ -24,7 +31,7 @@ pub(super) fn forward(layout: &Layout, params: &[f32], inputs: &[f32]) -> Vec<f3
     let outputs: Vec<Vec<f32>> = blocks
         .par_iter()
         .with_max_len(1)
-        .map(|block| forward_block(layout, params, inputs, block).0)
+        .map(|block| forward_block(layout, params, inputs, block, false).0)
         .collect();
     outputs.concat()
 }
@@ -39,38 +46,50 @@ pub(super) fn forward_keeping_hidden(
     let (outputs, hidden): (Vec<Vec<f32>>, Hidden) = blocks
         .par_iter()
         .with_max_len(1)
-        .map(|block| forward_block(layout, params, inputs, block))
+        .map(|block| forward_block(layout, params, inputs, block, true))
         .unzip();
     (outputs.concat(), hidden)
 }
 
-/// Outputs and activations of one block.
+/// Outputs and hidden values of one block.
 fn forward_block(
     layout: &Layout,
     params: &[f32],
     inputs: &[f32],
     block: &Block,
-) -> (Vec<f32>, Vec<f32>) {
+    want_slopes: bool,
+) -> (Vec<f32>, HiddenBlock) {
     let params = rows_of(params, block.member, 1, layout.parameters());
     let (last, hidden_layers) = layout.layers().split_last().expect("a layout has a layer");
     let mut outputs = vec![0.0; block.rows * last.outputs];
-    let mut hidden = vec![0.0; block.rows * layout.hidden_values()];
+    let values = block.rows * layout.hidden_values();
+    let mut hidden = HiddenBlock {
+        activations: vec![0.0; values],
+        slopes: vec![0.0; if want_slopes { values } else { 0 }],
+    };
     let mut previous = rows_of(inputs, block.first_row, block.rows, layout.inputs());
-    let mut free = hidden.as_mut_slice();
+    let mut free = hidden.activations.as_mut_slice();
+    let mut free_slopes = hidden.slopes.as_mut_slice();
     for layer in hidden_layers {
-        let (activations, rest) = free.split_at_mut(block.rows * layer.outputs);
-        dense(layer, params, previous, activations, true);
-        (previous, free) = (activations, rest);
+        let size = block.rows * layer.outputs;
+        let (activations, rest) = free.split_at_mut(size);
+        let (slopes, rest_of_slopes) = free_slopes.split_at_mut(size.min(free_slopes.len()));
+        sums(layer, params, previous, activations);
+        layout.activation().apply(activations, &params[layer.bias.clone()], slopes);
+        (previous, free, free_slopes) = (activations, rest, rest_of_slopes);
     }
-    dense(last, params, previous, &mut outputs, false);
+    sums(last, params, previous, &mut outputs);
+    let bias = &params[last.bias.clone()];
+    for row in outputs.chunks_exact_mut(last.outputs) {
+        row.iter_mut().zip(bias).for_each(|(y, b)| *y += b);
+    }
     (outputs, hidden)
 }
 
-/// `y = x W + b`, then ReLU if asked.
-fn dense(layer: &Layer, params: &[f32], inputs: &[f32], outputs: &mut [f32], relu: bool) {
+/// `y = x W`, without the bias.
+fn sums(layer: &Layer, params: &[f32], inputs: &[f32], outputs: &mut [f32]) {
     let rows = outputs.len() / layer.outputs;
     let weight = &params[layer.weight.clone()];
-    let bias = &params[layer.bias.clone()];
     matmul(
         MatMut::from_row_major_slice_mut(outputs, rows, layer.outputs),
         Accum::Replace,
@@ -79,13 +98,6 @@ fn dense(layer: &Layer, params: &[f32], inputs: &[f32], outputs: &mut [f32], rel
         1.0,
         Par::Seq,
     );
-    for row in outputs.chunks_exact_mut(layer.outputs) {
-        if relu {
-            row.iter_mut().zip(bias).for_each(|(y, b)| *y = (*y + b).max(0.0));
-        } else {
-            row.iter_mut().zip(bias).for_each(|(y, b)| *y += b);
-        }
-    }
 }
 
 /// What a caller needs of the backward pass; the rest is not computed.
@@ -119,7 +131,7 @@ pub(super) fn backward(
             let params = rows_of(params, block.member, 1, layout.parameters());
             let first = block.member * rows + block.first_row;
             let output_grad = rows_of(output_grad, first, block.rows, layout.outputs());
-            BlockGradient::compute(layout, params, hidden, output_grad, wanted.inputs)
+            BlockGradient::compute(layout, params, &hidden.slopes, output_grad, wanted.inputs)
         })
         .collect();
 
@@ -144,7 +156,10 @@ pub(super) fn backward(
             let layer = &layout.layers()[index];
             let layer_inputs = match index {
                 0 => rows_of(inputs, blocks[block].first_row, blocks[block].rows, layer.inputs),
-                _ => layer_rows(layout, &hidden[block], blocks[block].rows, index - 1),
+                _ => {
+                    let activations = &hidden[block].activations;
+                    layer_rows(layout, activations, blocks[block].rows, index - 1)
+                }
             };
             let grad = &backs[block].outputs[index];
             add_layer_gradient(layer, layer_inputs, grad, weight_grad, bias_grad);
@@ -155,7 +170,7 @@ pub(super) fn backward(
 
 /// The backward pass of one block.
 struct BlockGradient {
-    /// With respect to each layer's output, before ReLU.
+    /// With respect to each layer's sums.
     outputs: Vec<Vec<f32>>,
     /// With respect to the network's input, if wanted.
     inputs: Vec<f32>,
@@ -165,7 +180,7 @@ impl BlockGradient {
     fn compute(
         layout: &Layout,
         params: &[f32],
-        hidden: &[f32],
+        slopes: &[f32],
         output_grad: &[f32],
         want_inputs: bool,
     ) -> Self {
@@ -175,11 +190,8 @@ impl BlockGradient {
         let mut grad = output_grad.to_vec();
         for index in (1..layers.len()).rev() {
             let mut previous = input_gradient(&layers[index], params, &grad);
-            // ReLU passed a gradient where its output was positive.
-            let activations = layer_rows(layout, hidden, rows, index - 1);
-            for (g, &h) in previous.iter_mut().zip(activations) {
-                *g = if h > 0.0 { *g } else { 0.0 };
-            }
+            let slopes = layer_rows(layout, slopes, rows, index - 1);
+            previous.iter_mut().zip(slopes).for_each(|(g, slope)| *g *= slope);
             outputs[index] = std::mem::replace(&mut grad, previous);
         }
         let inputs =
@@ -189,7 +201,7 @@ impl BlockGradient {
     }
 }
 
-/// The activations of hidden layer `index` in a block's activations.
+/// The part of hidden layer `index` in what a block has of all of them.
 fn layer_rows<'a>(layout: &Layout, hidden: &'a [f32], rows: usize, index: usize) -> &'a [f32] {
     let layers = layout.layers();
     let before: usize = layers[..index].iter().map(|layer| layer.outputs).sum();

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-/// The sizes of a multilayer perceptron: ReLU between layers, a linear last one.
+use super::activation::Activation;
+
+/// The sizes of a multilayer perceptron: an activation between layers, a linear last one.
 ///
 /// A network's parameters are one vector `theta`: layer by layer, the weight matrix
 /// `[inputs, outputs]` row by row, then the bias. An ensemble is then the matrix `[members, len]`
@@ -11,6 +13,7 @@ use std::ops::Range;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     layers: Vec<Layer>,
+    activation: Activation,
 }
 
 /// One dense layer `y = x W + b`, with the ranges of `W` and `b` in the parameter vector.
@@ -23,7 +26,8 @@ pub(crate) struct Layer {
 }
 
 impl Layout {
-    /// A network from `inputs` through the `hidden` widths to `outputs`. Every size is at least one.
+    /// A network from `inputs` through the `hidden` widths to `outputs`, with ReLU. Every size is at
+    /// least one.
     pub fn new(inputs: usize, hidden: &[usize], outputs: usize) -> Self {
         let sizes: Vec<usize> = [&[inputs], hidden, &[outputs]].concat();
         assert!(sizes.iter().all(|&size| size > 0), "layer sizes must be positive, got {sizes:?}");
@@ -38,7 +42,17 @@ impl Layout {
                 Layer { inputs, outputs, weight, bias }
             })
             .collect();
-        Self { layers }
+        Self { layers, activation: Activation::default() }
+    }
+
+    /// The same sizes with another activation.
+    pub fn with(self, activation: Activation) -> Self {
+        Self { activation, ..self }
+    }
+
+    /// What hidden layers do with their sums.
+    pub fn activation(&self) -> Activation {
+        self.activation
     }
 
     /// Values per input row.

@@ -216,7 +216,8 @@ impl Mlps {
 
 #[cfg(test)]
 mod tests {
-    use crate::nn::burn::tensor::activation::relu;
+    use crate::nn::Activation;
+    use crate::nn::burn::tensor::activation::{relu, silu};
     use ndarray::{Array2, Array3, s};
 
     use super::*;
@@ -247,7 +248,10 @@ mod tests {
             let weight = weight.reshape([members, layer.inputs, layer.outputs]);
             x = x.matmul(weight) + bias.reshape([members, 1, layer.outputs]);
             if index + 1 < layout.layers().len() {
-                x = relu(x);
+                x = match layout.activation() {
+                    Activation::Relu => relu(x),
+                    Activation::Silu => silu(x),
+                };
             }
         }
         x
@@ -266,9 +270,12 @@ mod tests {
     #[test]
     fn fused_forward_and_backward_agree_with_the_engines_own_operations() {
         // Row counts below, at and above one block; with and without hidden layers.
-        for (hidden, rows) in [(vec![], 5), (vec![7], 128), (vec![16, 9], 300), (vec![8; 3], 1100)]
-        {
-            let networks = networks(&hidden, 3);
+        let sizes = [(vec![], 5), (vec![7], 128), (vec![16, 9], 300), (vec![8; 3], 1100)];
+        let activations = [Activation::Relu, Activation::Silu];
+        let all = activations.iter().flat_map(|a| sizes.iter().map(move |(h, r)| (*a, h, *r)));
+        for (activation, hidden, rows) in all {
+            let mut networks = networks(hidden, 3);
+            networks.layout = networks.layout.with(activation);
             let layout = networks.layout.clone();
             let x = Device::Cpu.tensor(random(rows, 3, "inputs").view());
             let run = |forward: &dyn Fn(Tensor<2>, Tensor<2>) -> Tensor<3>| {

@@ -3,6 +3,7 @@
 //! The only module that names the tensor engine (Burn). Networks take and give ndarray batches;
 //! losses are written on [`Tensor`] and differentiated by the engine.
 
+mod activation;
 mod adam;
 mod burn;
 mod device;
@@ -12,6 +13,7 @@ mod mix;
 mod mlp;
 mod op;
 
+pub use activation::Activation;
 pub(crate) use adam::Adam;
 pub use burn::tensor::Tensor;
 pub(crate) use burn::tensor::activation::softplus;

@@ -16,7 +16,7 @@ pub struct Replay {
     pub factor: f64,
     /// What is taken off for groups on which all worlds practically agree.
     pub offset: f64,
-    /// Standard error of the bias over all groups, over the whole horizon: what episodes so few cannot tell.
+    /// Largest standard error of a group's bias, over the whole horizon: what episodes so few cannot tell.
     pub unresolved: f64,
     /// Steps that were replayed on average, as a share of the horizon.
     pub covered: f64,

@@ -37,7 +37,7 @@ fn main() -> Result<()> {
         let logs = Dataset::from_episodes(episodes)?;
         let ensemble = EnsembleSettings {
             hidden: vec![64; 2],
-            max_steps: 3_000,
+            max_steps: Some(3_000),
             learn_reward: true,
             ..Default::default()
         };

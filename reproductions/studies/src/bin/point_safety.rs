@@ -75,7 +75,7 @@ fn fit(target: Target, seed: Seed) -> Result<(Model, Vec<Vec<Point>>)> {
     let data = collect(&PointSafety, &task, &BEHAVIOUR.noisy(0.1), EPISODES, streams)?;
     // 360 transitions need neither large batches nor many steps.
     let ensemble =
-        EnsembleSettings { target, batch_size: 32, max_steps: 2_000, ..Default::default() };
+        EnsembleSettings { target, batch_size: 32, max_steps: Some(2_000), ..Default::default() };
     let settings = ModelSettings { ensemble, ..Default::default() };
     let model = Model::fit(&data, &settings, seed, &Silent)?;
     let walks = data.to_episodes().iter().map(|episode| points(&episode.states)).collect();

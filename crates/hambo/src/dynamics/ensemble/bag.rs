@@ -14,6 +14,9 @@ use crate::rng::{Seed, Stream};
 /// sources lacks a third of what is known.
 const LEAST_SOURCES: usize = 10;
 
+/// Rows that members are compared on at most: more would take longer than the steps in between.
+const MOST_LOOKED_AT: usize = 5_000;
+
 /// How often each member sees each episode of a dataset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bag {
@@ -78,7 +81,7 @@ impl Bag {
             return (0..held_out.rows()).map(|index| held_out.row(index)).collect();
         }
         let mut rows: Vec<usize> = (0..data.rows()).map(|index| data.row(index)).collect();
-        let wanted = (share * rows.len() as f64).ceil() as usize;
+        let wanted = ((share * rows.len() as f64).ceil() as usize).min(MOST_LOOKED_AT);
         let rng = &mut seed.stream("fit: rows to look at");
         let (looked_at, _) = rows.partial_shuffle(rng, wanted);
         looked_at.to_vec()

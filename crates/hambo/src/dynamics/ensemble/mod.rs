@@ -2,13 +2,14 @@
 //!
 //! Member k predicts a Gaussian over the standardised state difference (and reward, if learned):
 //!
-//!   s' - s ~ N(h_k(s, a), ν_k(s, a)²)      ν = softplus(raw) + 1e-4
+//!   s' - s ~ N(h_k(s, a), ν_k(s, a)²)      ν = softplus(raw) + 1e-3
 //!
 //! Departures, all of them options: the paper predicts the next state itself ([`Target`]), fits all
 //! members on the same rows, and adds no frozen random function to them; see NOTATION.md.
 
 mod bag;
 mod best;
+mod cost;
 mod half;
 mod saved;
 
@@ -16,6 +17,7 @@ use ndarray::{ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
 pub use bag::Bag;
+pub use cost::FitCost;
 pub use saved::SavedEnsemble;
 
 use self::best::Best;
@@ -24,12 +26,12 @@ use super::svgd::{self, SteinKernel};
 use super::{Dynamics, MemberPrediction, Members, Prediction, check_batch};
 use crate::dataset::{self, Batch, Dataset, Standardizer, Subset, Target};
 use crate::error::{Error, Result};
-use crate::nn::{Adam, Device, Layout, Mlps, Tensor, array, softplus};
+use crate::nn::{Activation, Adam, Device, Layout, Mlps, Tensor, array, softplus};
 use crate::progress::{Event, Observer, report};
 use crate::rng::Seed;
 
 /// Smallest aleatoric std, in standardised units.
-const MIN_STD: f64 = 1e-4;
+const MIN_STD: f64 = 1e-3;
 
 /// Hidden layers of the frozen random networks.
 const RANDOM_HIDDEN: [usize; 2] = [32, 32];
@@ -53,6 +55,11 @@ pub struct EnsembleSettings {
     pub random_functions: f64,
     /// Widths of the hidden layers; none makes the model linear.
     pub hidden: Vec<usize>,
+    /// What hidden layers do with their sums.
+    pub activation: Activation,
+    /// How errors are weighed, from 0, by maximum likelihood, to 1, by least squares. The likelihood alone
+    /// is content to call a rare kind of transition noise; see NOTATION.md.
+    pub least_squares: f64,
     /// Weight of the standard normal prior against the mean log-likelihood; not negative.
     pub prior_temperature: f64,
     /// Keeps the members apart: `k(θ, θ') = exp(-‖θ - θ'‖² / (2 ℓ))`.
@@ -63,8 +70,8 @@ pub struct EnsembleSettings {
     pub learning_rate: f64,
     /// Rows per step.
     pub batch_size: usize,
-    /// Most gradient steps.
-    pub max_steps: usize,
+    /// Most gradient steps; by default they grow with the data, see [`steps`](Self::steps).
+    pub max_steps: Option<usize>,
     /// Steps between two looks at the held-out likelihood.
     pub evaluate_every: usize,
     /// Looks without improvement before fitting stops.
@@ -86,13 +93,15 @@ impl Default for EnsembleSettings {
             tables: false,
             random_functions: 0.3,
             hidden: vec![256; 4],
+            activation: Activation::Silu,
+            least_squares: 0.5,
             prior_temperature: 1e-4,
             kernel: SteinKernel::default(),
             target: Target::default(),
-            learning_rate: 1e-3,
+            learning_rate: 4e-3,
             batch_size: 256,
-            max_steps: 5_000,
-            evaluate_every: 100,
+            max_steps: None,
+            evaluate_every: 200,
             patience: 20,
             held_out: 0.1,
             learn_reward: true,
@@ -102,12 +111,19 @@ impl Default for EnsembleSettings {
 }
 
 impl EnsembleSettings {
+    /// Most gradient steps on so many rows: 5,000 for 10,000 of them and otherwise in proportion to the
+    /// square root, but not below 2,000 nor above 50,000.
+    pub fn steps(&self, rows: usize) -> usize {
+        let grown = (50.0 * (rows as f64).sqrt()) as usize;
+        self.max_steps.unwrap_or(grown.clamp(2_000, 50_000))
+    }
+
     /// Whether the settings are usable; the error names the first that is not.
     pub fn validate(&self) -> Result<()> {
         let positive = [
             ("members", self.members),
             ("batch_size", self.batch_size),
-            ("max_steps", self.max_steps),
+            ("max_steps", self.max_steps.unwrap_or(1)),
             ("evaluate_every", self.evaluate_every),
             ("patience", self.patience),
             ("hidden", self.hidden.iter().copied().min().unwrap_or(1)),
@@ -132,6 +148,8 @@ impl EnsembleSettings {
         if let SteinKernel::LengthScale(scale) = self.kernel {
             finite("kernel.length_scale", scale, "greater than zero", scale > 0.0)?;
         }
+        let squares = self.least_squares;
+        finite("least_squares", squares, "between 0 and 1", (0.0..=1.0).contains(&squares))?;
         let held_out = self.held_out;
         finite("held_out", held_out, "between 0 and 1", held_out > 0.0 && held_out < 1.0)
     }
@@ -195,14 +213,15 @@ impl Ensemble {
             rng: seed.stream("fit: mini-batches"),
         };
         let mut half = keeper.go_on(fresh, &mut model.networks)?;
-        while half.step < settings.max_steps && half.best.looks_since < settings.patience {
+        let most = settings.steps(train.rows());
+        while half.step < most && half.best.looks_since < settings.patience {
             let rows = train.sample(settings.batch_size, &mut half.rng);
-            let rate = cosine(settings.learning_rate, half.step, settings.max_steps);
+            let rate = cosine(settings.learning_rate, half.step, most);
             model.step(train.dataset(), &rows, bag, &mut half.adam, settings, rate);
             half.step += 1;
             let Half { step, best, history, .. } = &mut half;
             let step = *step;
-            if step % settings.evaluate_every == 0 || step == settings.max_steps {
+            if step % settings.evaluate_every == 0 || step == most {
                 let mut members = model.log_likelihoods_unseen(train.dataset(), &looked_at, bag);
                 let known: Vec<f64> = members.iter().copied().flatten().collect();
                 let value = known.iter().sum::<f64>() / known.len().max(1) as f64;
@@ -218,7 +237,7 @@ impl Ensemble {
             }
             let last = half.history.last();
             let metric = last.map(|&(_, value)| ("held-out log-likelihood", value));
-            let event = Event { stage: "fit", step, of: settings.max_steps, metric };
+            let event = Event { stage: "fit", step, of: most, metric };
             let stopped = report(observer, &event).err();
             let is_due = stopped.is_some() || step.is_multiple_of(LOOKS * settings.evaluate_every);
             if is_due {
@@ -239,23 +258,28 @@ impl Ensemble {
         let dataset = train.dataset();
         let input_dim = dataset.state_dim() + dataset.action_dim();
         let output_dim = dataset.state_dim() + usize::from(settings.learn_reward);
-        let layout = Layout::new(input_dim, &settings.hidden, 2 * output_dim);
+        let layout =
+            Layout::new(input_dim, &settings.hidden, 2 * output_dim).with(settings.activation);
         let rng = &mut seed.stream("fit: initial networks");
         let inputs = train.batches(ROWS).map(|batch| batch.inputs());
         let targets =
             train.batches(ROWS).map(|batch| batch.targets(settings.target, settings.learn_reward));
         let (members, device) = (settings.members, settings.device);
+        let inputs = Standardizer::fit(input_dim, inputs);
         let random = (settings.random_functions > 0.0).then(|| {
             let rng = &mut seed.stream("fit: random functions");
-            let layout = Layout::new(input_dim, &RANDOM_HIDDEN, output_dim);
-            // Every ReLU halves the mean square of what random weights give it.
-            let halved = 2.0_f64.powi(RANDOM_HIDDEN.len() as i32).sqrt();
-            Mlps::random(layout, members, device, rng).scaled(settings.random_functions * halved)
+            let layout =
+                Layout::new(input_dim, &RANDOM_HIDDEN, output_dim).with(settings.activation);
+            let random = Mlps::random(layout, members, device, rng);
+            let rows = train.sample(ROWS, rng);
+            let seen = random.predict(inputs.apply(dataset.gather(&rows).inputs().view()).view());
+            let size = seen.mapv(f64::from).std(0.0).max(f64::MIN_POSITIVE);
+            random.scaled(settings.random_functions / size)
         });
         Self {
             networks: Mlps::random(layout, members, device, rng),
             random,
-            inputs: Standardizer::fit(input_dim, inputs),
+            inputs,
             targets: Standardizer::fit(output_dim, targets),
             target: settings.target,
             state_dim: dataset.state_dim(),
@@ -279,7 +303,7 @@ impl Ensemble {
             (!bag.is_shared()).then(|| device.tensor(bag.weights(dataset, rows).view()).autodiff());
         // Members do not share parameters, so the gradient of the sum is every member's own.
         let gradients = self.networks.gradient(inputs, |outputs| {
-            let rows = log_likelihoods(outputs, targets.autodiff());
+            let rows = weighed(outputs, targets.autodiff(), settings.least_squares);
             let count = rows.dims()[1] as f64;
             match weights {
                 Some(weights) => (rows * weights).sum() / count,
@@ -375,10 +399,17 @@ impl Ensemble {
 ///
 ///   Σ_j [ -½ ((y_ij - h_kj) / ν_kj)² - ln ν_kj ]
 fn log_likelihoods(outputs: Tensor<3>, targets: Tensor<3>) -> Tensor<2> {
+    weighed(outputs, targets, 0.0)
+}
+
+/// The same with every term times ν^2β, which counts as a constant: with β = 1 the means have the
+/// gradient of least squares, and in between it depends on ν less than the likelihood's does.
+fn weighed(outputs: Tensor<3>, targets: Tensor<3>, beta: f64) -> Tensor<2> {
     let [members, rows, _] = outputs.dims();
     let (mean, std) = heads(outputs, targets.dims()[2]);
     let error = (targets - mean) / std.clone();
-    let terms = error.square() * -0.5 - std.log();
+    let terms = error.square() * -0.5 - std.clone().log();
+    let terms = if beta > 0.0 { terms * std.detach().powf_scalar(2.0 * beta) } else { terms };
     terms.sum_dim(2).reshape([members, rows])
 }
 

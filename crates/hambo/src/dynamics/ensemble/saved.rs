@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Ensemble;
 use crate::dataset::{Standardizer, Target};
 use crate::error::{Error, Result};
-use crate::nn::{Device, Layout, Mlps};
+use crate::nn::{Activation, Device, Layout, Mlps};
 
 /// Larger networks are refused when they are loaded.
 const MAX_WIDTH: usize = 1 << 16;
@@ -16,6 +16,9 @@ const MAX_LAYERS: usize = 64;
 #[serde(deny_unknown_fields)]
 pub struct SavedEnsemble {
     hidden: Vec<usize>,
+    /// Models that do not say were fitted with ReLU.
+    #[serde(default)]
+    activation: Activation,
     members: usize,
     /// Widths of the hidden layers of the frozen random networks, if there are any.
     random: Option<Vec<usize>>,
@@ -33,6 +36,7 @@ impl Ensemble {
         let saved = SavedEnsemble {
             random: self.random.as_ref().map(|random| random.layout().hidden()),
             hidden: self.networks.layout().hidden(),
+            activation: self.networks.layout().activation(),
             members: self.networks.members(),
             inputs: self.inputs.clone(),
             targets: self.targets.clone(),
@@ -72,7 +76,7 @@ impl Ensemble {
             return Err(Error::SavedNetwork(message));
         }
         let load = |bytes: &[u8], hidden: &[usize], outputs: usize| {
-            let layout = Layout::new(inputs.mean().len(), hidden, outputs);
+            let layout = Layout::new(inputs.mean().len(), hidden, outputs).with(saved.activation);
             let networks = Mlps::from_safetensors(bytes, layout, device)?;
             let (found, members) = (networks.members(), saved.members);
             match found == members {

@@ -38,7 +38,7 @@ fn quick() -> EnsembleSettings {
         members: 3,
         hidden: vec![16, 16],
         batch_size: 64,
-        max_steps: 300,
+        max_steps: Some(300),
         evaluate_every: 20,
         learn_reward: false,
         ..Default::default()
@@ -46,7 +46,7 @@ fn quick() -> EnsembleSettings {
 }
 
 fn thorough() -> EnsembleSettings {
-    EnsembleSettings { learning_rate: 5e-3, max_steps: 3000, ..quick() }
+    EnsembleSettings { learning_rate: 5e-3, max_steps: Some(3000), ..quick() }
 }
 
 #[test]
@@ -100,6 +100,7 @@ fn gradient_of_likelihood_plus_prior_agrees_with_finite_differences() {
     let data = data(4);
     let settings =
         EnsembleSettings { members: 1, hidden: vec![7, 5], random_functions: 0.0, ..quick() };
+    let settings = EnsembleSettings { activation: Activation::Relu, ..settings };
     let model = Ensemble::untrained(&data.all(), &settings, Seed(2));
     let (inputs, targets) = model.standardized(&data.all().slice(0, 40));
     let gradient = model
@@ -201,7 +202,7 @@ fn the_observer_sees_every_step_and_can_stop_the_fit() {
 #[test]
 fn a_batch_of_another_width_is_refused() {
     let data = data(8);
-    let settings = EnsembleSettings { max_steps: 1, ..quick() };
+    let settings = EnsembleSettings { max_steps: Some(1), ..quick() };
     let (model, _) = Ensemble::fit(&data.all(), &settings, Seed(0), &Silent).unwrap();
     let (states, actions) = (Array2::zeros((4, 3)), Array2::zeros((4, 1)));
     let error = model.predict(states.view(), actions.view()).expect_err("three columns");
