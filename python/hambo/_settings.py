@@ -64,8 +64,8 @@ class Ensemble(_RemembersGiven):
     batch_size
         Rows per gradient step.
     max_steps
-        Most gradient steps. By default they grow with the data: 5,000 for 10,000 rows and otherwise in proportion to
-        the square root, but not below 2,000 nor above 50,000.
+        Most gradient steps. By default they grow with the data: 2,500 for 10,000 rows and otherwise in proportion to
+        the square root, but not below 1,000 nor above 25,000.
     evaluate_every
         Steps between two looks at the held-out likelihood.
     patience

@@ -111,11 +111,11 @@ impl Default for EnsembleSettings {
 }
 
 impl EnsembleSettings {
-    /// Most gradient steps on so many rows: 5,000 for 10,000 of them and otherwise in proportion to the
-    /// square root, but not below 2,000 nor above 50,000.
+    /// Most gradient steps on so many rows: 2,500 for 10,000 of them and otherwise in proportion to the
+    /// square root, but not below 1,000 nor above 25,000.
     pub fn steps(&self, rows: usize) -> usize {
-        let grown = (50.0 * (rows as f64).sqrt()) as usize;
-        self.max_steps.unwrap_or(grown.clamp(2_000, 50_000))
+        let grown = (25.0 * (rows as f64).sqrt()) as usize;
+        self.max_steps.unwrap_or(grown.clamp(1_000, 25_000))
     }
 
     /// Whether the settings are usable; the error names the first that is not.
