@@ -11,7 +11,6 @@ NAMES = {
     "old": "hambo, before",
     "new": "hambo",
     "pets": "PETS in PyTorch",
-    "mbrl": "mbrl-lib",
 }
 
 
