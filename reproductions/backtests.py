@@ -34,7 +34,7 @@ def backtest(name: str, rows: int, seed: int) -> list[Row]:
     logs = transitions(environment, "mixed", rows, seed)
     found = hambo.backtest(
         hambo.Dataset.from_arrow(logs, source_column="source"),
-        hambo.Ensemble(prior_temperature=environment.prior_temperature, learn_reward=environment.reward is None),
+        hambo.Ensemble(learn_reward=environment.reward is None),
         horizon=environment.unit_horizon,
         reward=environment.reward,
         termination=environment.termination,

@@ -71,25 +71,30 @@ def effort_for(setting: Setting, effort: Effort) -> Effort:
     return replace(effort, ensemble={"max_steps": steps}) if setting.rows >= 100_000 and steps else effort
 
 
-def fitted_model(
-    setting: Setting,
-    effort: Effort,
-    models: Path,
-    method: Callable[..., hambo.Ensemble] = hambo.Ensemble.paper,
-    source: str | None = None,
-) -> hambo.Model:
-    """The model of a setting's data, which is kept in `models`."""
-    folder = models / setting.model
-    if folder.exists():
-        return hambo.load(folder)
+def paper_model(setting: Setting, effort: Effort, models: Path) -> hambo.Model:
+    """Fitted as in the paper."""
     environment = ENVIRONMENTS[setting.environment]
-    logs = transitions(environment, setting.data, setting.rows, setting.seed)
-    data = hambo.Dataset.from_arrow(logs, source_column=source)
-    ensemble = method(
+    ensemble = hambo.Ensemble.paper(
         prior_temperature=environment.prior_temperature,
         learn_reward=environment.reward is None,
         **effort_for(setting, effort).ensemble,
     )
+    return fitted_model(setting, ensemble, models)
+
+
+def default_model(setting: Setting, models: Path) -> hambo.Model:
+    """Fitted as by default; the logs name the checkpoint that acted."""
+    ensemble = hambo.Ensemble(learn_reward=ENVIRONMENTS[setting.environment].reward is None)
+    return fitted_model(setting, ensemble, models, source="source")
+
+
+def fitted_model(setting: Setting, ensemble: hambo.Ensemble, models: Path, source: str | None = None) -> hambo.Model:
+    """The model of a setting's data, which is kept in `models`."""
+    folder = models / setting.model
+    if folder.exists():
+        return hambo.load(folder)
+    logs = transitions(ENVIRONMENTS[setting.environment], setting.data, setting.rows, setting.seed)
+    data = hambo.Dataset.from_arrow(logs, source_column=source)
     model = hambo.fit(data, ensemble, seed=setting.seed, progress=now_and_then(setting.name))
     model.save(folder)
     return model
@@ -130,7 +135,7 @@ def judged(
 def evaluate(setting: Setting, effort: Effort, models: Path, variants: list[str]) -> dict[str, object]:
     environment = ENVIRONMENTS[setting.environment]
     begun = time.monotonic()
-    model = fitted_model(setting, effort, models)
+    model = paper_model(setting, effort, models)
     fitted = time.monotonic()
     starts = initial_states(setting)
     result = judged(model, setting, environment.evaluated, starts, effort, variants, preset="paper")

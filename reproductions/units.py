@@ -3,8 +3,8 @@
     python reproductions/units.py --out OUT [--only hopper] [--rows 10000] [--seeds 0 1]
 
 One policy per environment says nothing about how often a bound is wrong. Goes on from `results/units.csv`, and keeps
-its models in OUT. Everything is as by default, except what `environments.py` sets for the benchmark (prior
-temperature, gradient steps) and 1,000 episodes per world; the logs name the checkpoint that acted.
+its models in OUT. Everything is as by default, except 1,000 episodes per world; the logs name the checkpoint that
+acted.
 """
 
 import argparse
@@ -23,7 +23,7 @@ os.environ.setdefault("RAYON_NUM_THREADS", "1")
 from environments import ENVIRONMENTS, Checkpoint, Environment
 from returns import recorded
 from scipy.stats import beta
-from setting import FULL, Setting, fitted_model, initial_states, judged
+from setting import FULL, Setting, default_model, initial_states, judged
 from tidy import Row, read_rows, write_rows
 
 import hambo
@@ -50,10 +50,7 @@ def judge_all(name: str, rows: int, seed: int, policies: list[Checkpoint], model
     environment = ENVIRONMENTS[name]
     setting = Setting(name, "mixed", rows, environment.unit_horizon, seed)
     begun = time.monotonic()
-    model, starts = (
-        fitted_model(setting, EFFORT, models, method=hambo.Ensemble, source="source"),
-        initial_states(setting),
-    )
+    model, starts = default_model(setting, models), initial_states(setting)
     fitted = time.monotonic() - begun
     found = []
     for policy in policies:

@@ -57,6 +57,17 @@ def test_predictions_have_all_outputs(model: hambo.Model, data: hambo.Dataset) -
         model.predict(data.states[:, :2], data.actions)
 
 
+def test_members_are_what_a_prediction_is_made_of(model: hambo.Model, data: hambo.Dataset) -> None:
+    states, actions = data.states[:7], data.actions[:7]
+    means, stds = zip(*(model.predict_member(member, states, actions) for member in range(3)), strict=True)
+    together = model.predict(states, actions)
+    np.testing.assert_allclose(np.mean(means, axis=0), together.mean, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(np.std(means, axis=0), together.epistemic_std, rtol=1e-3, atol=1e-5)
+    assert np.array(stds).shape == (3, 7, 4)
+    with pytest.raises(ValueError, match="member 3"):
+        model.predict_member(3, states, actions)
+
+
 def test_a_saved_model_evaluates_to_the_same_bits(model: hambo.Model, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     loaded = hambo.load(tmp_path / "model")

@@ -7,6 +7,7 @@ held-out loss of none has improved for five epochs. Numbers as in MBPO's code.
 
 import copy
 import math
+import time
 
 import numpy as np
 import torch
@@ -48,9 +49,9 @@ class Layers(nn.Module):
 
 
 class Pets:
-    """Fitted on logs as it is made."""
+    """Fitted on logs as it is made, for at most so many seconds of the processor's time."""
 
-    def __init__(self, logs: Logs, seed: int, members: int = 7, most_epochs: int = 1_000) -> None:
+    def __init__(self, logs: Logs, seed: int, most_seconds: float, members: int = 7) -> None:
         torch.manual_seed(seed)
         self.members = members
         inputs = np.column_stack([logs.states, logs.actions])
@@ -62,9 +63,9 @@ class Pets:
         x = torch.from_numpy(((inputs - self._in[0]) / self._in[1]).astype(np.float32))
         y = torch.from_numpy(((targets - self._out[0]) / self._out[1]).astype(np.float32))
         self._layers = Layers(members, [x.shape[1], 200, 200, 200, 200, 2 * y.shape[1]], y.shape[1])
-        self.epochs, self.steps = self._fit(x, y, most_epochs)
+        self.steps = self._fit(x, y, most_seconds)
 
-    def _fit(self, x: torch.Tensor, y: torch.Tensor, most_epochs: int) -> tuple[int, int]:
+    def _fit(self, x: torch.Tensor, y: torch.Tensor, most_seconds: float) -> int:
         layers = self._layers
         order = torch.randperm(len(x))
         held = min(int(HELD_OUT * len(x)), MOST_HELD_OUT)
@@ -74,8 +75,8 @@ class Pets:
         bag = torch.randint(len(x), (self.members, len(x)))
         best = torch.full((self.members,), math.inf)
         kept = copy.deepcopy(layers.state_dict())
-        since, epoch, steps = 0, 0, 0
-        while since < PATIENCE and epoch < most_epochs:
+        since, steps, begun = 0, 0, time.process_time()
+        while since < PATIENCE and time.process_time() - begun < most_seconds:
             shuffled = torch.stack([row[torch.randperm(len(x))] for row in bag])
             for first in range(0, len(x), BATCH):
                 rows = shuffled[:, first : first + BATCH]
@@ -100,9 +101,8 @@ class Pets:
                 else:
                     kept[name][better] = value[better]
             since = 0 if better.any() else since + 1
-            epoch += 1
         layers.load_state_dict(kept)
-        return epoch, steps
+        return steps
 
     def predict(self, member: int, states: Array, actions: Array) -> tuple[Array, Array]:
         inputs = (np.column_stack([states, actions]) - self._in[0]) / self._in[1]

@@ -64,6 +64,7 @@ impl ModelSettings {
             random_functions: 0.0,
             activation: Activation::Relu,
             least_squares: 0.0,
+            prior_temperature: Some(1e-4),
             learning_rate: 1e-3,
             ..self.ensemble
         };

@@ -1,10 +1,12 @@
 //! Whole logged episodes that a model keeps, to be played again in its worlds.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use ndarray::{Array1, Array2, Axis};
 use rand::seq::SliceRandom;
 
+use super::behaviour::Behaviour;
 use super::tensors::{Read, Written};
 use crate::dataset::{Batch, Dataset, EpisodeMarks, Sources};
 use crate::error::Result;
@@ -34,6 +36,17 @@ pub struct LoggedEpisodes {
     pub sources: Option<Sources>,
     /// All episodes of the data, these and others.
     pub all: EpisodeMarks,
+    behaviour: WhenAsked,
+}
+
+/// Learned from the rest, once, when somebody needs it.
+#[derive(Debug, Clone, Default)]
+struct WhenAsked(OnceLock<Behaviour>);
+
+impl PartialEq for WhenAsked {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl LoggedEpisodes {
@@ -71,6 +84,7 @@ impl LoggedEpisodes {
             transitions: dataset.gather(&kept.iter().flat_map(|&e| span(e)).collect::<Vec<_>>()),
             all: EpisodeMarks::of(dataset),
             numbers: kept,
+            behaviour: WhenAsked::default(),
         }
     }
 
@@ -91,7 +105,15 @@ impl LoggedEpisodes {
             unseen: Array2::default((0, 1)),
             sources: None,
             all: EpisodeMarks::default(),
+            behaviour: WhenAsked::default(),
         }
+    }
+
+    /// The policies that made them.
+    pub(crate) fn behaviour(&self) -> &Behaviour {
+        let source = |episode| self.sources.as_ref().map_or(0, |sources| sources.of(episode));
+        let sources = || (0..self.len()).flat_map(|e| vec![source(e); self.rows(e).len()]);
+        self.behaviour.0.get_or_init(|| Behaviour::learn(&self.transitions, sources().collect()))
     }
 
     /// How many there are.
@@ -173,6 +195,7 @@ impl LoggedEpisodes {
             terminated: read.flags("terminated")?,
             unseen: read.matrix_of_flags("unseen")?,
             all: EpisodeMarks::new(read.marks("all")?),
+            behaviour: WhenAsked::default(),
             sources,
         })
     }

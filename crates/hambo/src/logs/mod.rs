@@ -1,5 +1,6 @@
 //! The logs have the last word: what a model keeps of them, and what they say against an evaluation.
 
+mod behaviour;
 mod episodes;
 mod error_tree;
 mod persistence;

@@ -5,10 +5,9 @@ use std::ops::Range;
 use ndarray::{Array2, ArrayView1, ArrayViewMut1, Axis};
 use rand::RngExt;
 
-use super::behaviour::Behaviour;
 use super::windows::Window;
 use crate::logs::{LoggedActions, LoggedEpisodes};
-use crate::rng::{Seed, Stream};
+use crate::rng::Stream;
 use crate::rollout::Turn;
 
 /// Smallest probability that a logged choice can have had.
@@ -18,7 +17,6 @@ const LEAST_PROBABILITY: f32 = 1e-3;
 pub(super) struct Course<'a> {
     windows: &'a [Window],
     episodes: &'a LoggedEpisodes,
-    behaviour: Behaviour,
     /// What the networks would have done in the logged states.
     expected: Array2<f32>,
     legal: Legal<'a>,
@@ -29,15 +27,12 @@ impl<'a> Course<'a> {
         windows: &'a [Window],
         episodes: &'a LoggedEpisodes,
         actions: &'a [LoggedActions],
-        seed: Seed,
     ) -> Self {
-        let behaviour = Behaviour::learn(episodes, seed);
         let rows: Vec<usize> = (0..episodes.transitions.rewards.len()).collect();
         Self {
             windows,
             episodes,
-            expected: behaviour.act(episodes.transitions.states.view(), &rows),
-            behaviour,
+            expected: episodes.behaviour().act(episodes.transitions.states.view(), &rows),
             legal: Legal::of(episodes, actions),
         }
     }
@@ -72,7 +67,7 @@ impl<'a> Course<'a> {
     /// What is done in all `total` episodes of the replay that still run.
     pub(super) fn actions(&self, turn: &Turn<'_>, total: usize, rng: &mut Stream) -> Array2<f32> {
         let firsts: Vec<usize> = turn.episodes.iter().map(|&i| self.window(i).rows.start).collect();
-        let mut actions = self.behaviour.act(turn.states, &firsts);
+        let mut actions = self.episodes.behaviour().act(turn.states, &firsts);
         // Drawn for every episode, so that all worlds see the same.
         let draws: Vec<[f32; 2]> = (0..total).map(|_| [rng.random(), rng.random()]).collect();
         for (action, &index) in actions.rows_mut().into_iter().zip(turn.episodes) {

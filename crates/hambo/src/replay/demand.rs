@@ -8,6 +8,9 @@ use super::replayed::ReplayedGroup;
 /// disagreement fixes that; the difference itself does.
 const PRACTICALLY_AGREE: f64 = 1e-3;
 
+/// What a group's episodes cannot tell counts as so many times its worlds' disagreement, at most.
+const MOST_UNTOLD: f64 = 2.0;
+
 /// What a limit needs so that no group is overestimated.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Demand {
@@ -48,13 +51,14 @@ impl Demand {
 
 /// What a group's bias may be, where the factor is concerned.
 ///
-/// What its episodes cannot tell counts as much as the worlds' disagreement at most. The better the worlds
-/// agree on the logs, the more would it be blown up by a division through their disagreement, and
-/// that factor would then meet the far larger disagreement about a new policy. In full it is added once, as
-/// it is ([`Demand::unresolved`]).
+/// What its episodes cannot tell counts as twice the worlds' disagreement at most, per standard error. The
+/// better the worlds agree on the logs, the more would it be blown up by a division through their
+/// disagreement, and that factor would then meet the far larger disagreement about a new policy. In full
+/// it is added once, as it is ([`Demand::unresolved`]).
 fn counted_bias(group: &ReplayedGroup, spread: f64) -> f64 {
     let untold = group.largest_bias - group.bias;
-    let share = if group.std_error > spread { spread / group.std_error } else { 1.0 };
+    let most = MOST_UNTOLD * spread;
+    let share = if group.std_error > most { most / group.std_error } else { 1.0 };
     group.bias + share * untold
 }
 
@@ -86,10 +90,10 @@ mod tests {
     fn what_few_episodes_cannot_tell_is_not_blown_up_by_worlds_that_agree() {
         // Worlds that disagree by more than the sampling error: all of it counts.
         assert_eq!(demand(&group(1.0, 0.5, 2.0)).factor, 1.0);
-        // Ten times better worlds, the same episodes: twice their disagreement beside the bias.
-        assert!((demand(&group(0.1, 0.5, 0.2)).factor - 2.5).abs() < 1e-12);
+        // Ten times better worlds, the same episodes: four times their disagreement beside the bias.
+        assert!((demand(&group(0.1, 0.5, 0.2)).factor - 4.5).abs() < 1e-12);
         // A bias that was seen counts in full.
-        assert!((demand(&group(1.0, 0.5, 0.2)).factor - 7.0).abs() < 1e-12);
+        assert!((demand(&group(1.0, 0.5, 0.2)).factor - 9.0).abs() < 1e-12);
         assert_eq!(demand(&group(1.0, 0.5, 0.2)).unresolved, 0.5);
     }
 

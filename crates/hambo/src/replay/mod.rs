@@ -13,12 +13,11 @@
 //! The replay chooses how much of the logs' errors worlds draw as noise, λ, and by which factor ρ their
 //! disagreement is too small: with D = (mean over unseeing worlds) - (earned), per episode,
 //!
-//!   U_g = mean_g D + t_{1-δ/S} min(se_g, σ_g)      ρ = max_g U_g / σ_g      σ_g = √(1 + 1/K) s_g
+//!   U_g = mean_g D + t_{1-δ/S} min(se_g, 2 σ_g)      ρ = max_g U_g / σ_g      σ_g = √(1 + 1/K) s_g
 //!
 //! (δ / 4S if another noise than the usual one was chosen on the same episodes)
 //! over S groups of episodes, first and later pieces apart, where s_g is the standard deviation of the worlds' means over group g.
 
-mod behaviour;
 mod claims;
 mod compare;
 mod course;

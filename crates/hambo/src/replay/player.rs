@@ -156,7 +156,7 @@ impl Player<'_> {
     }
 
     fn course<'w>(&'w self, windows: &'w [Window]) -> Course<'w> {
-        Course::new(windows, self.episodes, self.logged_actions, self.seed)
+        Course::new(windows, self.episodes, self.logged_actions)
     }
 
     fn comparison<'c>(

@@ -60,8 +60,9 @@ pub struct EnsembleSettings {
     /// How errors are weighed, from 0, by maximum likelihood, to 1, by least squares. The likelihood alone
     /// is content to call a rare kind of transition noise; see NOTATION.md.
     pub least_squares: f64,
-    /// Weight of the standard normal prior against the mean log-likelihood; not negative.
-    pub prior_temperature: f64,
+    /// Weight of the standard normal prior against the mean log-likelihood; not negative. By default it falls
+    /// as data grows, see [`prior`](Self::prior).
+    pub prior_temperature: Option<f64>,
     /// Keeps the members apart: `k(θ, θ') = exp(-‖θ - θ'‖² / (2 ℓ))`.
     pub kernel: SteinKernel,
     /// What the networks learn to predict of the next state.
@@ -95,7 +96,7 @@ impl Default for EnsembleSettings {
             hidden: vec![256; 4],
             activation: Activation::Silu,
             least_squares: 0.5,
-            prior_temperature: 1e-4,
+            prior_temperature: None,
             kernel: SteinKernel::default(),
             target: Target::default(),
             learning_rate: 4e-3,
@@ -116,6 +117,12 @@ impl EnsembleSettings {
     pub fn steps(&self, rows: usize) -> usize {
         let grown = (25.0 * (rows as f64).sqrt()) as usize;
         self.max_steps.unwrap_or(grown.clamp(1_000, 25_000))
+    }
+
+    /// Weight of the prior against the mean log-likelihood of so many rows: ten rows' worth, as a posterior has
+    /// it, but at most as for 10,000 rows.
+    pub fn prior(&self, rows: usize) -> f64 {
+        self.prior_temperature.unwrap_or(10.0 / rows.max(10_000) as f64)
     }
 
     /// Whether the settings are usable; the error names the first that is not.
@@ -140,7 +147,7 @@ impl EnsembleSettings {
             }
             Err(Error::Setting { name, value: value.to_string(), expected })
         };
-        let (rate, prior) = (self.learning_rate, self.prior_temperature);
+        let (rate, prior) = (self.learning_rate, self.prior_temperature.unwrap_or(0.0));
         finite("learning_rate", rate, "greater than zero", rate > 0.0)?;
         finite("prior_temperature", prior, "not negative", prior >= 0.0)?;
         let random = self.random_functions;
@@ -313,7 +320,7 @@ impl Ensemble {
         let direction = svgd::direction(
             self.networks.params().clone(),
             gradients,
-            settings.prior_temperature,
+            settings.prior(dataset.rows()),
             settings.kernel,
         );
         // Adam descends; a negative rate climbs.

@@ -216,11 +216,40 @@ fn settings_out_of_range_are_named() {
         (EnsembleSettings { hidden: vec![8, 0], ..quick() }, "hidden"),
         (EnsembleSettings { learning_rate: f64::NAN, ..quick() }, "learning_rate"),
         (EnsembleSettings { held_out: 1.0, ..quick() }, "held_out"),
-        (EnsembleSettings { prior_temperature: -1.0, ..quick() }, "prior_temperature"),
+        (EnsembleSettings { prior_temperature: Some(-1.0), ..quick() }, "prior_temperature"),
         (EnsembleSettings { kernel: SteinKernel::LengthScale(0.0), ..quick() }, "kernel"),
     ];
     for (settings, name) in cases {
         let error = settings.validate().expect_err(name);
         assert!(error.to_string().contains(name), "{error}");
     }
+}
+
+#[test]
+fn steps_grow_with_the_root_of_the_rows_within_limits() {
+    let settings = EnsembleSettings::default();
+    let steps = [10, 10_000, 40_000, 100_000_000].map(|rows| settings.steps(rows));
+    assert_eq!(steps, [1_000, 2_500, 5_000, 25_000]);
+    assert_eq!(quick().steps(100_000_000), 300);
+}
+
+#[test]
+fn the_prior_counts_for_ten_rows() {
+    let settings = EnsembleSettings::default();
+    assert_eq!([100, 10_000, 1_000_000].map(|rows| settings.prior(rows)), [1e-3, 1e-3, 1e-5]);
+    let given = EnsembleSettings { prior_temperature: Some(0.5), ..settings };
+    assert_eq!(given.prior(1_000_000), 0.5);
+}
+
+#[test]
+fn what_a_fit_costs_is_known_beforehand() {
+    let data = data(8);
+    let cost_of = |width: usize| {
+        let settings = EnsembleSettings { hidden: vec![width; 4], ..quick() };
+        Ensemble::cost(&data.all(), &settings).unwrap()
+    };
+    let (small, large) = (cost_of(8), cost_of(256));
+    assert_eq!((small.steps, large.steps), (300, 300));
+    // A thousand times the work, but small networks are mostly overhead.
+    assert!(large.time > 3 * small.time, "{:?}, {:?}", large.time, small.time);
 }
