@@ -14,7 +14,7 @@ use crate::rng::Stream;
 use crate::unseen::Unseen;
 
 /// Transitions kept at most, unless the first episode is longer.
-const MOST_ROWS: usize = 50_000;
+const MOST_ROWS: usize = 100_000;
 
 /// Episodes that some of the model has not seen.
 #[derive(Debug, Clone, PartialEq)]

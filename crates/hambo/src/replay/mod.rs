@@ -15,7 +15,7 @@
 //!
 //!   U_g = mean_g D + t_{1-δ/S} min(se_g, 2 σ_g)      ρ = max_g U_g / σ_g      σ_g = √(1 + 1/K) s_g
 //!
-//! (δ / 4S if another noise than the usual one was chosen on the same episodes)
+//! (δ / 5S if another noise than the usual one was chosen on the same episodes)
 //! over S groups of episodes, first and later pieces apart, where s_g is the standard deviation of the worlds' means over group g.
 
 mod claims;

@@ -21,7 +21,7 @@ use crate::rollout::{self, Limits, Streams, Turn};
 use crate::task::Starts;
 
 /// Factors on the noise that are tried, the usual one first.
-const NOISES: [f32; 4] = [1.0, 0.5, 0.25, 0.0];
+const NOISES: [f32; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];
 
 /// How often few pieces are played again at the noise that was chosen, at most.
 const MOST_TIMES: usize = 8;
@@ -71,17 +71,20 @@ impl Player<'_> {
         let horizon = self.game.task.horizon;
         // Every group must hold.
         let delta = self.delta / groups.len() as f64;
-        let mut tried = Vec::new();
+        // Another noise than the usual one is searched for on these episodes, and pays for that.
+        let searched = delta / noises.len() as f64;
+        let mut tried: Vec<Replayed> = Vec::new();
         for &noise in noises {
             let returns = self.play(&course, noise, 1, &[horizon])?;
+            let delta = if tried.is_empty() { delta } else { searched };
             let compare = self.comparison(&windows, horizon, &returns[0], delta);
             let groups = groups.iter().map(|group| compare.of(group)).collect();
             tried.push(Replayed { noise, groups });
         }
+        let members = self.game.dynamics.members();
         let best = least_biased(&tried);
-        // Another noise than the usual one was searched for on these episodes, and pays for that.
-        let delta = if best == 0 { delta } else { delta / noises.len() as f64 };
-        let (horizons, members) = (horizons(horizon), self.game.dynamics.members());
+        let delta = if best == 0 { delta } else { searched };
+        let horizons = horizons(horizon);
         let returns = self.play(&course, noises[best], times(&windows), &horizons)?;
         let at = self.over_horizons(&windows, &groups, &horizons, &returns, delta);
         let whole = &at[at.len() - 1];
@@ -285,15 +288,61 @@ fn earned(windows: &[Window], horizon: usize) -> Estimate {
     Estimate::of(&earned)
 }
 
-/// The noise with the least bias that is beyond chance, the usual noise among equals. Whose errors per
+/// The usual noise unless the logs contradict it, otherwise the noise with the least bias. Whose errors per
 /// episode are least would not do: where failures are rare, that is the world without them.
 fn least_biased(tried: &[Replayed]) -> usize {
-    let bias = |replayed: &Replayed| {
-        let beyond = |group: &ReplayedGroup| group.bias.abs() - CHANCE * group.std_error;
-        replayed.groups.iter().map(|group| beyond(group).max(0.0).powi(2)).sum::<f64>()
+    let in_errors = |group: &ReplayedGroup| {
+        let error = group.std_error.max(f64::MIN_POSITIVE);
+        (group.bias.abs() / error).min(f64::MAX.sqrt())
     };
-    let less = |best: usize, next: usize| {
-        if bias(&tried[next]) < bias(&tried[best]) { next } else { best }
+    let is_contradicted = tried[0].groups.iter().any(|group| in_errors(group) > CHANCE);
+    if !is_contradicted {
+        return 0;
+    }
+    let bias = |index: usize| -> f64 {
+        tried[index].groups.iter().map(|group| in_errors(group).powi(2)).sum()
     };
-    (1..tried.len()).fold(0, less)
+    (1..tried.len()).fold(0, |best, next| if bias(next) < bias(best) { next } else { best })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two groups of which the standard error is 1.
+    fn at(noise: f32, biases: [f64; 2]) -> Replayed {
+        let group = |bias: f64| ReplayedGroup {
+            name: "logs".into(),
+            episodes: 30,
+            is_later: false,
+            earned: 100.0,
+            bias,
+            std_error: 1.0,
+            skewness: 0.0,
+            absolute_error: bias.abs(),
+            spread: 1.0,
+            largest_bias: bias,
+        };
+        Replayed { noise, groups: biases.map(group).into() }
+    }
+
+    fn chosen(tried: &[Replayed]) -> f32 {
+        tried[least_biased(tried)].noise
+    }
+
+    #[test]
+    fn the_usual_noise_stays_unless_the_logs_contradict_it() {
+        assert_eq!(chosen(&[at(1.0, [2.9, -2.9]), at(0.5, [0.0, 0.0])]), 1.0);
+    }
+
+    #[test]
+    fn a_noise_that_is_contradicted_gives_way_to_the_one_with_the_least_bias() {
+        let tried = [at(1.0, [0.0, -4.0]), at(0.5, [0.5, -2.0]), at(0.0, [1.0, 1.0])];
+        assert_eq!(chosen(&tried), 0.0);
+    }
+
+    #[test]
+    fn a_noise_that_is_contradicted_stays_if_all_others_are_worse() {
+        assert_eq!(chosen(&[at(1.0, [0.0, -4.0]), at(0.5, [5.0, 0.0])]), 1.0);
+    }
 }
