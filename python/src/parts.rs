@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hambo::dataset::ColumnNames;
+use hambo::dataset::{ColumnNames, EpisodeMarks};
 use hambo::{BoxError, InitialStates, Policy, Reward, RowStreams, Termination, Transitions};
 use hambo_io::onnx::OnnxPolicy;
 use hambo_io::task::TaskReader;
@@ -97,6 +97,10 @@ impl<P: Policy> Policy for Stoppable<P> {
             true => Err("it was stopped".into()),
             false => self.policy.act(states, draws),
         }
+    }
+
+    fn learned_from(&self) -> Option<&EpisodeMarks> {
+        self.policy.learned_from()
     }
 }
 

@@ -94,6 +94,8 @@ pub(crate) enum Command {
     Backtest(Backtest),
     /// Bound many policies on one model, and rank them by their bounds
     Rank(Rank),
+    /// Learn a policy from logs, for what it will earn at the very least
+    Learn(Learn),
     /// Draw the report of a finished run again, or its figures
     Report(Report),
     /// Say what a warning means, and what to do about it
@@ -312,6 +314,27 @@ pub(crate) struct Outputs {
     /// Write the verdict as a JUnit test
     #[arg(long, value_name = "F.xml")]
     pub junit: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Learn {
+    /// Log: a file, a directory, a pattern such as 'logs/*.parquet', or a Minari dataset's id
+    pub data: PathBuf,
+
+    /// File for the policy
+    #[arg(long, value_name = "P.onnx")]
+    pub out: PathBuf,
+
+    /// Steps per episode [default: task.horizon of hambo.toml]
+    #[arg(long, value_name = "T")]
+    pub horizon: Option<usize>,
+
+    /// Share of the logs that the policy is not learned from, so that it can be certified by them
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
+    pub hold_out: f64,
+
+    #[command(flatten)]
+    pub settings: Settings,
 }
 
 #[derive(Debug, Args)]

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use hambo::dataset::ColumnNames;
-use hambo::{Against, Baseline, Evaluation, Seed};
+use hambo::dataset::{ColumnNames, EpisodeMarks};
+use hambo::{Against, Baseline, Evaluation, Policy, Seed};
 use hambo_io::model::{Origin, SavedModel};
 use hambo_io::onnx::OnnxPolicy;
 use hambo_io::result::{FileNote, PolicyFile, ResultDocument};
@@ -57,6 +57,11 @@ impl Candidate {
         let policy = OnnxPolicy::load_for(path, inputs, columns)?;
         let file = PolicyFile { file: path.display().to_string(), blake3: task::hash(path)? };
         Ok(Self { file, policy, notes: Vec::new() })
+    }
+
+    /// The episodes that it was learned from, if its file says so.
+    pub(crate) fn learned_from(&self) -> Option<&EpisodeMarks> {
+        self.policy.learned_from()
     }
 
     /// Compares its actions with those in the logs of a model, and says so if the work is quick.

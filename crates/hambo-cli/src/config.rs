@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use hambo::{EvaluationSettings, ModelSettings};
+use hambo::{EvaluationSettings, LearnSettings, ModelSettings};
 use hambo_io::read::Mapping;
 use hambo_io::task::{BUILT_IN, Bounds, Starts};
 use schemars::JsonSchema;
@@ -43,6 +43,8 @@ pub(crate) struct Config {
     pub model: ModelSettings,
     /// How a policy is evaluated.
     pub evaluation: EvaluationSettings,
+    /// How a policy is learned.
+    pub learn: LearnSettings,
 }
 
 /// What policies look at.

@@ -116,6 +116,18 @@ pub enum Error {
         finite: bool,
     },
 
+    /// A policy is to be learned that chooses between a few values.
+    #[error(
+        "action column {column} is a choice between {choices} logged values; a policy can be learned \
+         where all actions are from a range"
+    )]
+    Choices {
+        /// Its number, from one.
+        column: usize,
+        /// How many values were logged.
+        choices: usize,
+    },
+
     /// Neither the task nor the model has a reward.
     #[error(
         "the task has no reward and the model has not learned one; \

@@ -49,12 +49,13 @@ impl Model {
         let Attacked { variants, second_opinion, improvement, warnings: of_return, mut timings } =
             attack("return", game)?;
         warnings.extend(of_return);
-        let reuse = task.trained_on.as_ref().map(|marks| {
+        let reuse = policy.learned_from().or(task.trained_on.as_ref()).map(|marks| {
             let fitted = &self.episodes.all;
             Reuse { shared: fitted.among(marks), of: fitted.len() }
         });
         if let Some(Reuse { shared, of }) = reuse.filter(|reuse| reuse.shared > 0) {
-            warnings.push(Warning::SharedEpisodes { shared, of });
+            let learned = policy.learned_from().is_some();
+            warnings.push(Warning::SharedEpisodes { shared, of, learned });
         }
         let mut constraints = Vec::new();
         for constraint in &task.constraints {

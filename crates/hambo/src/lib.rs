@@ -60,6 +60,7 @@ pub mod rng;
 pub mod rollout;
 pub mod task;
 
+mod actor_critic;
 mod adversary;
 mod attack;
 mod backtest;
@@ -70,12 +71,14 @@ mod evaluate;
 mod evaluation;
 mod evidence;
 mod exogenous;
+mod experience;
 mod fingerprint;
 mod game;
 mod ground;
 mod guarantee;
 mod hallucination;
 mod improvement;
+mod learn;
 mod logs;
 mod model;
 mod more;
@@ -105,6 +108,7 @@ pub use evaluation::{ConstraintResult, Evaluation, Reuse, VariantResult};
 pub use evidence::{Costs, Evidence, HorizonPoint, Place, Trajectory};
 pub use guarantee::Guarantee;
 pub use improvement::Improvement;
+pub use learn::{ActionLimits, LearnRound, LearnSettings, Learned, LearnedPolicy, PolicyParts};
 pub use logs::{LoggedActions, LoggedEpisodes, LoggedSample, Persistence};
 pub use model::{FitReport, Model, ModelSettings};
 pub use nn::{Activation, Device};
@@ -135,6 +139,7 @@ pub mod internals {
     pub use crate::hallucination::{
         Choice, Errors, Hallucination, MemberAdversary, Noise, ShiftAdversary,
     };
+    pub use crate::learn::{Arena, train};
     pub use crate::nn::{Layout, Mlps, Tensor};
 
     /// Rows where networks are evaluated.

@@ -39,17 +39,16 @@ pub(crate) fn run(call: &Call<'_>, quiet: bool, progress: &Progress) -> Result<E
     check_threshold(threshold)?;
     check_outputs(&args.outputs)?;
     let mut basis = Basis::of(args, &loaded, progress)?;
-    let trained_on = match &args.trained_on {
-        Some(path) => {
-            let marks = EpisodeMarks::of(&logs::read(path, &loaded, progress)?);
-            basis.leave_out(&marks, progress);
-            Some(marks)
-        }
-        None => None,
-    };
     let names = basis.names();
     let inputs = &loaded.config.policy.inputs;
     let mut policy = Candidate::load(&args.policy, inputs, &names)?;
+    let trained_on = match &args.trained_on {
+        Some(path) => Some(EpisodeMarks::of(&logs::read(path, &loaded, progress)?)),
+        None => None,
+    };
+    for marks in trained_on.iter().chain(policy.learned_from()) {
+        basis.leave_out(marks, progress);
+    }
     let defined = task::define(&loaded, &names, basis.origin())?;
     let mut defined = with_baseline(defined, &args.bound, call.margin, inputs, &names)?;
     defined.task.trained_on = trained_on;

@@ -7,6 +7,7 @@ mod explain;
 mod fit;
 mod init;
 mod inspect;
+mod learn;
 mod rank;
 mod report;
 
@@ -40,6 +41,7 @@ pub(crate) fn run(invocation: &Invocation) -> Result<Exit> {
             Ok(if *exit_zero { Exit::Done } else { exit })
         }
         Command::Backtest(args) => backtest::run(args, quiet, progress),
+        Command::Learn(args) => learn::run(args, quiet, progress),
         Command::Rank(args) => rank::run(args, &invocation.words, quiet, progress),
         Command::Report(args) => report::run(args, progress),
         Command::Explain { code } => explain::run(code.as_deref()),

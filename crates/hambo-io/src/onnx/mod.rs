@@ -26,8 +26,10 @@ mod policy;
 mod probe;
 mod range;
 mod shapes;
+mod write;
 
 pub use error::{OnnxError, OnnxProblem};
 pub use functions::{OnnxReward, OnnxTermination};
 pub use policy::OnnxPolicy;
 pub use range::{ActionRangeNote, RangeDifference};
+pub use write::write_policy;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hambo::dataset::ColumnNames;
+use hambo::dataset::{ColumnNames, EpisodeMarks};
 use hambo::task::Policy;
 use hambo::{BoxError, RowStreams};
 use ndarray::{Array2, ArrayView2, Axis, Zip};
@@ -13,6 +13,7 @@ use super::error::{OnnxError, OnnxProblem};
 use super::file::OnnxFile;
 use super::network::{Network, Output};
 use super::probe::Probe;
+use super::write::learned_from;
 
 /// A policy in an ONNX file: an action for every state, or a Gaussian from which it is drawn.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct OnnxPolicy {
     kind: Kind,
     /// The columns of the state that it takes, in its order; all of them if there are none.
     inputs: Vec<usize>,
+    /// The episodes that it was learned from, if the file tells.
+    learned_from: Option<EpisodeMarks>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +64,7 @@ impl OnnxPolicy {
                 return Err(at(OnnxProblem::NegativeStd { column, value }));
             }
         }
-        Ok(Self { network, kind, inputs: Vec::new() })
+        Ok(Self { network, kind, inputs: Vec::new(), learned_from: learned_from(&file.proto) })
     }
 
     /// Reads a policy that takes only some columns of the state, by their names and in this order; all of them if
@@ -126,6 +129,10 @@ impl Policy for OnnxPolicy {
             *action += noise * if logarithm { spread.exp() } else { spread };
         });
         Ok(actions)
+    }
+
+    fn learned_from(&self) -> Option<&EpisodeMarks> {
+        self.learned_from.as_ref()
     }
 }
 

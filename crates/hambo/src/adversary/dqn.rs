@@ -7,9 +7,9 @@ use ndarray::{Array1, Array2, Axis};
 use rand::RngExt;
 
 use super::learner::{Learner, Scales, held, inputs};
-use super::replay::ReplayBatch;
 use super::settings::AdversarySettings;
 use crate::error::Result;
+use crate::experience::ReplayBatch;
 use crate::hallucination::{Choice, MemberAdversary};
 use crate::nn::{Adam, Device, Layout, Mlps, array};
 use crate::rng::Stream;

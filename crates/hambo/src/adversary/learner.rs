@@ -3,9 +3,9 @@
 use ndarray::{Array2, ArrayView2, Axis, concatenate};
 use rand::RngExt;
 
-use super::replay::ReplayBatch;
 use super::settings::AdversarySettings;
 use crate::dataset::Standardizer;
+use crate::experience::ReplayBatch;
 use crate::hallucination::Choice;
 use crate::rng::Stream;
 

@@ -9,7 +9,6 @@
 mod dqn;
 mod learner;
 mod plateau;
-mod replay;
 mod sac;
 mod settings;
 mod trained;

@@ -1,15 +1,15 @@
 //! Rounds of rollouts and gradient steps, judged on common random numbers.
 
-use ndarray::{Array1, Array2, ArrayView2, Axis};
+use ndarray::{Array2, Axis};
 
 use super::learner::{Learner, Scales, inputs};
 use super::plateau::Plateau;
-use super::replay::{Replay, ReplayBatch};
 use super::settings::AdversarySettings;
 use super::trained::{Round, Trained};
 use crate::bound::{Estimate, paired_difference};
 use crate::dataset::Standardizer;
 use crate::error::{Error, Result};
+use crate::experience::{Replay, Waiting};
 use crate::game::Game;
 use crate::hallucination::Choice;
 use crate::progress::{Event, Observer, report};
@@ -169,15 +169,12 @@ impl Training<'_> {
             if let Some(earlier) = waiting.take() {
                 replay.extend(&earlier.complete(step.episodes, inputs.view()));
             }
-            waiting = Some(Waiting::new(step, inputs));
+            let choices = step.choices.expect("an adversary was in control").clone();
+            waiting = Some(Waiting::new(step, inputs, choices));
             Ok(())
         })?;
-        // No reward follows the horizon, as none follows termination. A critic that looked beyond
-        // it would prepare for steps that never come.
-        if let Some(mut last) = waiting {
-            last.ended.fill(true);
-            let none = Array2::zeros((0, last.inputs.ncols()));
-            replay.extend(&last.complete(&[], none.view()));
+        if let Some(last) = waiting {
+            replay.extend(&last.ended());
         }
         Ok(())
     }
@@ -191,46 +188,6 @@ impl Training<'_> {
 
 fn total(returns: &[f64]) -> f64 {
     returns.iter().sum()
-}
-
-/// Steps that wait for the action that follows them.
-struct Waiting {
-    episodes: Vec<usize>,
-    inputs: Array2<f32>,
-    choices: Array2<f32>,
-    rewards: Array1<f32>,
-    ended: Array1<bool>,
-}
-
-impl Waiting {
-    fn new(step: &Step<'_>, inputs: Array2<f32>) -> Self {
-        Self {
-            episodes: step.episodes.to_vec(),
-            inputs,
-            choices: step.choices.expect("an adversary was in control").clone(),
-            rewards: step.rewards.clone(),
-            ended: step.terminated.clone(),
-        }
-    }
-
-    /// With what followed: the episodes that went on, and their next inputs row by row. Steps that
-    /// ended an episode need none.
-    fn complete(self, went_on: &[usize], inputs: ArrayView2<'_, f32>) -> ReplayBatch {
-        let mut next_inputs = Array2::zeros(self.inputs.raw_dim());
-        let mut following = went_on.iter().zip(inputs.rows()).peekable();
-        for (&episode, mut next) in self.episodes.iter().zip(next_inputs.rows_mut()) {
-            if let Some((_, inputs)) = following.next_if(|&(&other, _)| other == episode) {
-                next.assign(&inputs);
-            }
-        }
-        ReplayBatch {
-            inputs: self.inputs,
-            choices: self.choices,
-            rewards: self.rewards,
-            next_inputs,
-            goes_on: self.ended.mapv(|ended| f32::from(!ended)),
-        }
-    }
 }
 
 /// What the neutral rollouts tell about the units of a game.

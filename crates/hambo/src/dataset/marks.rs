@@ -28,6 +28,19 @@ impl EpisodeMarks {
         &self.marks
     }
 
+    /// As text, for a file that is not ours; see [`from_text`](Self::from_text).
+    pub fn to_text(&self) -> String {
+        self.marks.iter().map(|mark| format!("{mark:016x}")).collect()
+    }
+
+    /// What [`to_text`](Self::to_text) wrote; `None` if it did not.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let is_whole = text.is_ascii() && text.len().is_multiple_of(16);
+        let marks = (0..text.len() / 16)
+            .map(|index| u64::from_str_radix(&text[16 * index..16 * (index + 1)], 16).ok());
+        is_whole.then(|| marks.collect::<Option<Vec<u64>>>())?.map(Self::new)
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.marks.len()

@@ -1,15 +1,16 @@
 //! Ensembles of perceptrons.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::burn::tensor::{Tensor, TensorData};
-use ndarray::{Array3, ArrayView2};
+use ndarray::{Array1, Array2, Array3, ArrayView2, s};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 
 use super::device::{Device, array};
-use super::layout::Layout;
+use super::layout::{Layer, Layout};
 use super::op;
 use crate::error::{Error, Result};
 use crate::rng::Stream;
@@ -51,6 +52,19 @@ impl Mlps {
     /// The shape of each network.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// One network's weights `[inputs, outputs]` and biases, layer by layer.
+    pub(crate) fn layers(&self, member: usize) -> Vec<(Array2<f32>, Array1<f32>)> {
+        let all = array(self.params.clone());
+        let theta = all.row(member);
+        let of = |layer: &Layer| {
+            let part = |range: &Range<usize>| theta.slice(s![range.clone()]).to_vec();
+            let shape = (layer.inputs, layer.outputs);
+            let weight = Array2::from_shape_vec(shape, part(&layer.weight));
+            (weight.expect("as the layout says"), part(&layer.bias).into())
+        };
+        self.layout.layers().iter().map(of).collect()
     }
 
     /// Number of networks.

@@ -2,7 +2,7 @@
 
 use ndarray::{Array1, Array2, ArrayView2};
 
-use crate::dataset::Transitions;
+use crate::dataset::{EpisodeMarks, Transitions};
 use crate::error::BoxError;
 use crate::rng::{RowStreams, Stream};
 
@@ -15,6 +15,11 @@ pub trait Policy: Send + Sync {
         states: ArrayView2<'_, f32>,
         draws: &mut RowStreams,
     ) -> Result<Array2<f32>, BoxError>;
+
+    /// The episodes of the model in whose worlds it was learned, if it was: their errors have chosen it.
+    fn learned_from(&self) -> Option<&EpisodeMarks> {
+        None
+    }
 }
 
 /// Known reward of a transition, one value per row.

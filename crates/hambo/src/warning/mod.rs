@@ -144,6 +144,9 @@ pub enum Warning {
         shared: usize,
         /// Of how many.
         of: usize,
+        /// Whether it was learned in worlds that were fitted on them.
+        #[serde(default)]
+        learned: bool,
     },
     /// Initial states lie where no logged state is: another unit, perhaps.
     ForeignStarts {
@@ -352,7 +355,7 @@ impl Warning {
     /// | `estimated_norm`, `learned_kernel` | no | the proof no longer applies, but the bound stands where an ensemble's stands: on calibration |
     /// | `few_calibration_episodes` | no | the calibration is rougher for it, in either direction |
     /// | `few_replayed` | if there are none | nothing was asked of the worlds; a few widen the limit already |
-    /// | `shared_episodes` | no | policies that were tuned on the fitted model itself are certified wrongly no more often than others |
+    /// | `shared_episodes` | if it was learned in worlds of these episodes | it was chosen by their errors; policies that were trained otherwise are certified wrongly no more often than others |
     /// | `few_starts` | no | the limit is wider for it already |
     /// | `skewed_returns` | yes, of conservative variants | the limit may fail more often than δ says |
     /// | `diverged` | no | training began again, and `not_converged` says whether it then converged |
@@ -380,12 +383,12 @@ impl Warning {
             | Self::NoTermination { .. } => true,
             Self::WeakerSetting { accepted, .. } => !accepted,
             Self::FewReplayed { episodes } => *episodes == 0,
+            Self::SharedEpisodes { learned, .. } => *learned,
             Self::EstimatedNorm { .. }
             | Self::LearnedKernel
             | Self::FewCalibrationEpisodes { .. }
             | Self::FewStarts { .. }
             | Self::OnFloor { .. }
-            | Self::SharedEpisodes { .. }
             | Self::Diverged { .. } => false,
         }
     }

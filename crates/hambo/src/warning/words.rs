@@ -100,10 +100,11 @@ impl fmt::Display for Warning {
                 "only {episodes} logged episodes tell how wrong the model's worlds are; the bound is lower \
                  for it"
             ),
-            Self::SharedEpisodes { shared, of } => write!(
+            Self::SharedEpisodes { shared, of, learned } => write!(
                 f,
-                "the policy was trained on {shared} of the {of} episodes that the model was fitted on, so that \
-                 what it takes for good may be the model's own error"
+                "the policy was {} {shared} of the {of} episodes that the model was fitted on, so that \
+                 what it takes for good may be the model's own error",
+                if *learned { "learned in worlds of" } else { "trained on" }
             ),
             Self::ForeignStarts { column, share } => write!(
                 f,

@@ -1,14 +1,15 @@
-//! What an adversary learns from: its own past steps.
+//! What learners learn from: their own past steps.
 
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use rand::RngExt;
 
 use crate::rng::Stream;
+use crate::rollout::Step;
 
-/// The most recent steps, up to a capacity. A row is one step as the adversary sees it: its inputs,
+/// The most recent steps, up to a capacity. A row is one step as the learner sees it: its inputs,
 /// what it chose, what it got, the inputs that followed, and whether the episode ended there.
 #[derive(Debug, Clone)]
-pub(super) struct Replay {
+pub(crate) struct Replay {
     capacity: usize,
     input_dim: usize,
     choice_dim: usize,
@@ -19,7 +20,7 @@ pub(super) struct Replay {
 
 /// Steps drawn from the buffer.
 #[derive(Debug, Clone)]
-pub(super) struct ReplayBatch {
+pub(crate) struct ReplayBatch {
     pub inputs: Array2<f32>,
     pub choices: Array2<f32>,
     pub rewards: Array1<f32>,
@@ -63,6 +64,14 @@ impl Replay {
         }
     }
 
+    /// Factor that gives the remembered rewards unit variance.
+    pub(crate) fn reward_scale(&self) -> f32 {
+        let at = self.input_dim + self.choice_dim;
+        let rewards = self.rows.iter().skip(at).step_by(self.width()).copied();
+        let std = rewards.collect::<Array1<f32>>().std(0.0);
+        if std > 0.0 { std.recip() } else { 1.0 }
+    }
+
     /// `count` steps, uniformly with replacement.
     pub(crate) fn sample(&self, count: usize, rng: &mut Stream) -> ReplayBatch {
         let all = ArrayView2::from_shape((self.len(), self.width()), &self.rows)
@@ -76,6 +85,55 @@ impl Replay {
             rewards: drawn.column(d + c).to_owned(),
             next_inputs: drawn.slice(s![.., d + c + 1..2 * d + c + 1]).to_owned(),
             goes_on: drawn.column(2 * d + c + 1).to_owned(),
+        }
+    }
+}
+
+/// Steps that wait for the action that follows them.
+pub(crate) struct Waiting {
+    episodes: Vec<usize>,
+    inputs: Array2<f32>,
+    choices: Array2<f32>,
+    rewards: Array1<f32>,
+    ended: Array1<bool>,
+}
+
+impl Waiting {
+    /// What was chosen in a step, and what the learner saw.
+    pub(crate) fn new(step: &Step<'_>, inputs: Array2<f32>, choices: Array2<f32>) -> Self {
+        Self {
+            episodes: step.episodes.to_vec(),
+            inputs,
+            choices,
+            rewards: step.rewards.clone(),
+            ended: step.terminated.clone(),
+        }
+    }
+
+    /// At the horizon: no reward follows it, as none follows termination. A critic that looked beyond it
+    /// would prepare for steps that never come.
+    pub(crate) fn ended(mut self) -> ReplayBatch {
+        self.ended.fill(true);
+        let none = Array2::zeros((0, self.inputs.ncols()));
+        self.complete(&[], none.view())
+    }
+
+    /// With what followed: the episodes that went on, and their next inputs row by row. Steps that
+    /// ended an episode need none.
+    pub(crate) fn complete(self, went_on: &[usize], inputs: ArrayView2<'_, f32>) -> ReplayBatch {
+        let mut next_inputs = Array2::zeros(self.inputs.raw_dim());
+        let mut following = went_on.iter().zip(inputs.rows()).peekable();
+        for (&episode, mut next) in self.episodes.iter().zip(next_inputs.rows_mut()) {
+            if let Some((_, inputs)) = following.next_if(|&(&other, _)| other == episode) {
+                next.assign(&inputs);
+            }
+        }
+        ReplayBatch {
+            inputs: self.inputs,
+            choices: self.choices,
+            rewards: self.rewards,
+            next_inputs,
+            goes_on: self.ended.mapv(|ended| f32::from(!ended)),
         }
     }
 }

@@ -1,0 +1,117 @@
+//! Learned policies as ONNX files, for everything that runs those.
+
+use std::path::Path;
+
+use hambo::dataset::EpisodeMarks;
+use hambo::{LearnedPolicy, Policy, PolicyParts};
+use ndarray::Array1;
+use prost::Message;
+use tract_onnx::pb::tensor_proto::DataType;
+use tract_onnx::pb::tensor_shape_proto::{Dimension, dimension::Value as Length};
+use tract_onnx::pb::type_proto::{Tensor as TensorType, Value as Type};
+use tract_onnx::pb::{
+    GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto, TensorProto,
+    TensorShapeProto, TypeProto, ValueInfoProto,
+};
+
+use crate::atomic;
+use crate::error::Result;
+
+/// Where the marks of the episodes are that a policy was learned from.
+const LEARNED_FROM: &str = "hambo.learned_from";
+
+/// Version of the file format, and of the operators; both are old enough for every runtime.
+const FORMAT: i64 = 8;
+const OPERATORS: i64 = 17;
+
+/// Writes a policy, with the marks of the episodes that it was learned from.
+pub fn write_policy(path: &Path, policy: &LearnedPolicy) -> Result<()> {
+    let note = |marks: &EpisodeMarks| StringStringEntryProto {
+        key: LEARNED_FROM.into(),
+        value: marks.to_text(),
+    };
+    let model = ModelProto {
+        ir_version: FORMAT,
+        producer_name: "hambo".into(),
+        producer_version: env!("CARGO_PKG_VERSION").into(),
+        opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPERATORS }],
+        graph: Some(graph(&policy.parts())),
+        metadata_props: policy.learned_from().map(note).into_iter().collect(),
+        ..ModelProto::default()
+    };
+    atomic::write(path, &model.encode_to_vec())
+}
+
+/// The episodes that a policy was learned from, if its file says so.
+pub(super) fn learned_from(model: &ModelProto) -> Option<EpisodeMarks> {
+    let note = model.metadata_props.iter().find(|note| note.key == LEARNED_FROM)?;
+    EpisodeMarks::from_text(&note.value)
+}
+
+fn graph(parts: &PolicyParts) -> GraphProto {
+    let mut graph = GraphProto {
+        name: "policy".into(),
+        input: vec![port("observation", parts.mean.len())],
+        output: vec![port("action", parts.middle.len())],
+        initializer: vec![
+            row("mean", &parts.mean),
+            row("std", &parts.std),
+            row("half_width", &parts.half_width),
+            row("middle", &parts.middle),
+        ],
+        node: vec![
+            node("Sub", &["observation", "mean"], "centred"),
+            node("Div", &["centred", "std"], "values_0"),
+        ],
+        ..GraphProto::default()
+    };
+    let last = parts.layers.len() - 1;
+    for (index, (weight, bias)) in parts.layers.iter().enumerate() {
+        let (w, b) = (format!("weight_{index}"), format!("bias_{index}"));
+        let (before, sums) = (format!("values_{index}"), format!("sums_{index}"));
+        let after = format!("values_{}", index + 1);
+        let shape = [weight.nrows(), weight.ncols()];
+        graph.initializer.push(tensor(&w, &shape, weight.iter().copied()));
+        graph.initializer.push(row(&b, bias));
+        graph.node.push(node("Gemm", &[&before, &w, &b], &sums));
+        graph.node.push(node(if index < last { "Relu" } else { "Tanh" }, &[&sums], &after));
+    }
+    let choice = format!("values_{}", last + 1);
+    graph.node.push(node("Mul", &[&choice, "half_width"], "spread"));
+    graph.node.push(node("Add", &["spread", "middle"], "action"));
+    graph
+}
+
+fn port(name: &str, columns: usize) -> ValueInfoProto {
+    let length = |value: Length| Dimension { value: Some(value), ..Dimension::default() };
+    let dim =
+        vec![length(Length::DimParam("batch".into())), length(Length::DimValue(columns as i64))];
+    let kind =
+        TensorType { elem_type: DataType::Float as i32, shape: Some(TensorShapeProto { dim }) };
+    let kind = TypeProto { value: Some(Type::TensorType(kind)), ..TypeProto::default() };
+    ValueInfoProto { name: name.into(), r#type: Some(kind), ..ValueInfoProto::default() }
+}
+
+fn row(name: &str, values: &Array1<f32>) -> TensorProto {
+    tensor(name, &[values.len()], values.iter().copied())
+}
+
+fn tensor(name: &str, shape: &[usize], values: impl Iterator<Item = f32>) -> TensorProto {
+    TensorProto {
+        name: name.into(),
+        dims: shape.iter().map(|&length| length as i64).collect(),
+        data_type: DataType::Float as i32,
+        float_data: values.collect(),
+        ..TensorProto::default()
+    }
+}
+
+fn node(operator: &str, inputs: &[&str], output: &str) -> NodeProto {
+    NodeProto {
+        name: output.into(),
+        op_type: operator.into(),
+        input: inputs.iter().map(|&name| name.to_owned()).collect(),
+        output: vec![output.into()],
+        ..NodeProto::default()
+    }
+}

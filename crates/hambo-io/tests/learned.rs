@@ -1,0 +1,56 @@
+//! Learned policies as files.
+#![allow(clippy::unwrap_used)]
+
+use hambo::dataset::EpisodeMarks;
+use hambo::dynamics::ensemble::EnsembleSettings;
+use hambo::task::UniformPolicy;
+use hambo::task::point_env::{self, PointEnv};
+use hambo::{
+    EvaluationSettings, LearnSettings, Model, ModelSettings, Policy, RowStreams, Seed, Silent,
+    Streams, collect,
+};
+use hambo_io::onnx::{OnnxPolicy, write_policy};
+
+#[test]
+fn a_learned_policy_does_the_same_from_its_file_and_the_file_knows_its_episodes() {
+    let task = point_env::task(8);
+    let logged = UniformPolicy { action_dim: 2, limit: 0.7 };
+    let data = collect(&PointEnv, &task, &logged, 30, &mut Streams::new(Seed(0), "logs")).unwrap();
+    let ensemble = EnsembleSettings {
+        members: 3,
+        hidden: vec![16],
+        max_steps: Some(100),
+        learn_reward: false,
+        ..Default::default()
+    };
+    let settings = ModelSettings { ensemble, ..Default::default() };
+    let model = Model::fit(&data, &settings, Seed(1), &Silent).unwrap();
+    let quick = LearnSettings {
+        hidden: vec![16, 8],
+        clone_steps: 50,
+        batch_size: 32,
+        episodes: 6,
+        gradient_steps: 20,
+        judged_episodes: 4,
+        max_rounds: 2,
+        ..Default::default()
+    };
+    let evaluation = EvaluationSettings::default();
+    let learned = model.learn(&task, &quick, &evaluation, Seed(2), &Silent).unwrap();
+    let file = tempfile::NamedTempFile::with_suffix(".onnx").unwrap();
+    let marks = EpisodeMarks::of(&data);
+    write_policy(file.path(), &learned.policy).unwrap();
+    let read = OnnxPolicy::load(file.path(), 2, 2).unwrap();
+    assert_eq!(read.learned_from(), Some(&marks));
+    assert!(!read.is_stochastic());
+    let states = data.all().slice(0, 200).states;
+    let act = |policy: &dyn Policy| {
+        let draws = &mut RowStreams::new(&mut Seed(3).stream("draws"), states.nrows());
+        policy.act(states.view(), draws).unwrap()
+    };
+    let (own, from_file) = (act(&learned.policy), act(&read));
+    // The same sums in another order.
+    assert!((&own - &from_file).iter().all(|difference| difference.abs() < 1e-5));
+    assert!(own.iter().all(|action| action.abs() <= 0.7));
+    assert!(own.std(0.0) > 1e-3, "it does the same everywhere");
+}

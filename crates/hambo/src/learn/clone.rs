@@ -1,0 +1,44 @@
+//! A policy that does what was done in the logs: where learning begins.
+
+use ndarray::{Array2, Axis, s};
+use rand::RngExt;
+
+use super::policy::ActionLimits;
+use crate::nn::{Adam, Device, Mlps};
+use crate::rng::Stream;
+
+/// How random a copy is at first, before squashing.
+const LOG_STD: f32 = -1.5;
+
+/// Adam's step at the start; it falls to zero.
+const RATE: f64 = 3e-3;
+
+/// The farthest that a copied choice is from zero: a tanh never reaches one.
+const FARTHEST: f32 = 0.98;
+
+/// Teaches an actor what was done in standardised states.
+pub(super) fn copy(
+    actor: &mut Mlps,
+    states: &Array2<f32>,
+    actions: &Array2<f32>,
+    limits: &ActionLimits,
+    steps: usize,
+    rng: &mut Stream,
+) {
+    const BATCH: usize = 256;
+    let columns = actions.ncols();
+    let before_squashing =
+        limits.choices(actions).mapv(|choice| choice.clamp(-FARTHEST, FARTHEST).atanh());
+    let mut targets = Array2::from_elem((actions.nrows(), 2 * columns), LOG_STD);
+    targets.slice_mut(s![.., ..columns]).assign(&before_squashing);
+    let mut adam = Adam::default();
+    for step in 0..steps {
+        let rows: Vec<usize> = (0..BATCH).map(|_| rng.random_range(0..states.nrows())).collect();
+        let of = |all: &Array2<f32>| Device::Cpu.tensor(all.select(Axis(0), &rows).view());
+        let wanted = of(&targets).autodiff().unsqueeze_dim::<3>(0);
+        let gradient =
+            actor.gradient(of(states), |outputs| (outputs - wanted).square().sum() / BATCH as f64);
+        let rate = RATE * (1.0 - step as f64 / steps as f64);
+        actor.update_params(|params| adam.step(params, gradient, rate));
+    }
+}

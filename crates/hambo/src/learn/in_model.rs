@@ -1,0 +1,87 @@
+//! Learning in the worlds of a fitted model.
+
+use ndarray::Array1;
+
+use super::policy::ActionLimits;
+use super::settings::LearnSettings;
+use super::train::{Arena, Learned, train};
+use crate::dataset::Standardizer;
+use crate::error::{Error, Result};
+use crate::game::Game;
+use crate::ground::Ground;
+use crate::hallucination::Noise;
+use crate::logs::LoggedActions;
+use crate::model::Model;
+use crate::progress::Observer;
+use crate::replay::{Apart, Player};
+use crate::rng::Seed;
+use crate::settings::EvaluationSettings;
+use crate::task::{Task, UniformPolicy};
+
+impl Model {
+    /// Learns a policy whose certified return is as high as possible, beginning with a copy of what was done in the
+    /// logs.
+    ///
+    /// What is raised is the limit over this model's worlds, with the noise and the factor that the replay of its
+    /// logs demands. A policy that was tuned to these worlds must be certified by others: fit another
+    /// model on episodes that this one has not seen.
+    pub fn learn(
+        &self,
+        task: &Task,
+        settings: &LearnSettings,
+        evaluation: &EvaluationSettings,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<Learned> {
+        let limits = ActionLimits::of(&self.logged.actions)?;
+        let ground = Ground::new(self, task, evaluation)?;
+        // Nobody acts in a replay, and learning brings its own policy.
+        let nobody = UniformPolicy { action_dim: limits.low.len(), limit: 0.0 };
+        let game = ground.game(&nobody);
+        let delta = ground.region.monte_carlo_delta;
+        let player = Player {
+            game,
+            episodes: &self.episodes,
+            logged_actions: &self.logged.actions,
+            apart: Apart::Order,
+            errors: ground.errors.as_ref(),
+            delta,
+            seed: seed.child("learn: replay"),
+        };
+        let replay = player.replay()?.map(|(replay, _)| replay);
+        let scale = replay.as_ref().map_or(1.0, |replay| replay.noise);
+        let noise = match (game.noise, &ground.errors) {
+            (Noise::None, _) => Noise::None,
+            (_, Some(errors)) => Noise::Borrowed { errors, scale },
+            (own, None) => own,
+        };
+        let logged = &self.episodes.transitions;
+        let columns = logged.states.ncols();
+        let arena = Arena {
+            game: Game { noise, ..game },
+            limits,
+            states: Standardizer::fit(columns, std::iter::once(logged.states.clone())),
+            logged: (logged.states.clone(), logged.actions.clone()),
+            learned_from: self.episodes.all.clone(),
+            delta,
+            factor: replay.map_or(0.0, |replay| replay.factor),
+        };
+        train(&arena, settings, seed, observer)
+    }
+}
+
+impl ActionLimits {
+    /// Those of the logs.
+    pub fn of(actions: &[LoggedActions]) -> Result<Self> {
+        let range = |(column, logged): (usize, &LoggedActions)| match logged {
+            LoggedActions::Range(low, high) => Ok((*low, *high)),
+            LoggedActions::Choices(values) => {
+                Err(Error::Choices { column: column + 1, choices: values.len() })
+            }
+        };
+        let ranges: Vec<(f32, f32)> =
+            actions.iter().enumerate().map(range).collect::<Result<_>>()?;
+        let column = |of: fn(&(f32, f32)) -> f32| ranges.iter().map(of).collect::<Array1<f32>>();
+        Ok(Self { low: column(|range| range.0), high: column(|range| range.1) })
+    }
+}

@@ -1,0 +1,100 @@
+//! How a policy is learned.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// How a policy is learned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct LearnSettings {
+    /// Widths of the hidden layers of policy and critics.
+    pub hidden: Vec<usize>,
+    /// Gradient steps of copying what was done in the logs, before anything is learned in the worlds; zero to
+    /// begin with a random policy.
+    pub clone_steps: usize,
+    /// Adam's step for policy and critics.
+    pub learning_rate: f64,
+    /// Adam's step for the entropy coefficient.
+    pub entropy_learning_rate: f64,
+    /// Entropy coefficient at the start, in units of the reward's standard deviation.
+    pub entropy_coef: f64,
+    /// Largest discount inside the critics, who use the task's if that is smaller. The policy is judged by the
+    /// task's.
+    pub discount: f32,
+    /// Share of the way that target critics go towards the critics in every step.
+    pub target_rate: f64,
+    /// Rows per gradient step.
+    pub batch_size: usize,
+    /// Episodes per round that the policy learns from, in all worlds together.
+    pub episodes: usize,
+    /// Gradient steps per round.
+    pub gradient_steps: usize,
+    /// Steps remembered.
+    pub replay_capacity: usize,
+    /// Episodes per round and world that the policy is judged by.
+    pub judged_episodes: usize,
+    /// Most rounds.
+    pub max_rounds: usize,
+    /// Rounds without a better policy before learning stops.
+    pub patience: usize,
+}
+
+impl Default for LearnSettings {
+    fn default() -> Self {
+        Self {
+            hidden: vec![256; 2],
+            clone_steps: 3_000,
+            learning_rate: 1e-3,
+            entropy_learning_rate: 1e-3,
+            entropy_coef: 0.01,
+            discount: 0.99,
+            target_rate: 5e-3,
+            batch_size: 256,
+            episodes: 100,
+            gradient_steps: 1_000,
+            replay_capacity: 500_000,
+            judged_episodes: 50,
+            max_rounds: 40,
+            patience: 15,
+        }
+    }
+}
+
+impl LearnSettings {
+    /// Checks that every setting is in its range.
+    pub fn validate(&self) -> Result<()> {
+        let counts = [
+            ("hidden", self.hidden.iter().copied().min().unwrap_or(0)),
+            ("batch_size", self.batch_size),
+            ("episodes", self.episodes),
+            ("gradient_steps", self.gradient_steps),
+            ("replay_capacity", self.replay_capacity),
+            ("judged_episodes", self.judged_episodes),
+            ("max_rounds", self.max_rounds),
+            ("patience", self.patience),
+        ];
+        for (name, value) in counts {
+            if value == 0 {
+                let value = value.to_string();
+                return Err(Error::Setting { name, value, expected: "at least one" });
+            }
+        }
+        let ranges = [
+            ("learning_rate", self.learning_rate, f64::MAX),
+            ("entropy_learning_rate", self.entropy_learning_rate, f64::MAX),
+            ("entropy_coef", self.entropy_coef, f64::MAX),
+            ("discount", f64::from(self.discount), 1.0),
+            ("target_rate", self.target_rate, 1.0),
+        ];
+        for (name, value, most) in ranges {
+            if !(value > 0.0 && value <= most) {
+                let (value, expected) =
+                    (value.to_string(), "greater than zero, shares at most one");
+                return Err(Error::Setting { name, value, expected });
+            }
+        }
+        Ok(())
+    }
+}
