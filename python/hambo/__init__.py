@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         WorldsLimit,
     )
     from ._gymnasium import collect
+    from ._learn import Learned, Learner, LearnRound, learn
     from ._model import EnsembleModel, GaussianProcessModel, Model, Prediction, fit, load
     from ._native import __version__
     from ._progress import Progress
@@ -60,6 +61,9 @@ __all__ = [
     "HowClose",
     "Improvement",
     "Kernel",
+    "LearnRound",
+    "Learned",
+    "Learner",
     "Model",
     "Place",
     "Prediction",
@@ -81,6 +85,7 @@ __all__ = [
     "evaluate",
     "export_onnx",
     "fit",
+    "learn",
     "load",
     "rank",
     "set_threads",
@@ -105,6 +110,7 @@ _HOMES = {
         "WorldsLimit",
     ),
     "_gymnasium": ("collect",),
+    "_learn": ("LearnRound", "Learned", "Learner", "learn"),
     "_model": ("EnsembleModel", "GaussianProcessModel", "Model", "Prediction", "fit", "load"),
     "_native": ("__version__",),
     "_progress": ("Progress",),

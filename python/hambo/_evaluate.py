@@ -228,7 +228,7 @@ def evaluate(
         "settings": settings,
         "quick": effort == "quick",
     }
-    starts = _starts(initial_states, model.state_dim)
+    starts = starts_document(initial_states, model.state_dim)
     if trained_on is not None and not isinstance(trained_on, Dataset):
         raise SettingError(f"`trained_on` is {given_as(trained_on)}; give the Dataset that the policy was trained on")
     functions = {} if constraints is None else checked_mapping(constraints, "constraints", "functions")
@@ -340,7 +340,8 @@ def _columns(names: list[str], model: Model) -> list[int]:
     return [known.index(name) for name in names]
 
 
-def _starts(given: InitialStates, state_dim: int) -> Any:
+def starts_document(given: InitialStates, state_dim: int) -> Any:
+    """Initial states as the native module takes them."""
     if given is None:
         return None
     if callable(given):

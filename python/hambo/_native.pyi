@@ -15,6 +15,7 @@ __all__ = [
     "default_settings",
     "evaluate",
     "how_close",
+    "learn",
     "ranking_html",
     "report_html",
     "simulate",
@@ -124,6 +125,19 @@ def backtest(
     *,
     reward: Callable[[_Array, _Array, _Array], _Array] | str | None,
     termination: Callable[[_Array, _Array, _Array], _Array] | str | None,
+    progress: _Report | None,
+    threads: int | None,
+) -> str: ...
+def learn(
+    model: Model,
+    out: str,
+    settings_json: str,
+    plan_json: str,
+    seed: int,
+    *,
+    reward: Callable[[_Array, _Array, _Array], _Array] | str | None,
+    termination: Callable[[_Array, _Array, _Array], _Array] | str | None,
+    starts: Callable[[int, int], _Array] | tuple[str, _Array] | None,
     progress: _Report | None,
     threads: int | None,
 ) -> str: ...

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use hambo::dataset::{ColumnNames, EpisodeMarks};
 use hambo::{
-    Against, Baseline, Constraint, EvaluationSettings, InitialStates, ModelSettings, Seed, Streams,
-    Task, Verdict,
+    Against, Baseline, Constraint, EvaluationSettings, InitialStates, LearnSettings, ModelSettings,
+    Seed, Streams, Task, Verdict,
 };
 use hambo_io::report::{self, ReportOptions};
 use hambo_io::result::{BacktestDocument, FileNote, ResultDocument};
@@ -24,7 +24,7 @@ use crate::work::{self, Desk, Manner};
 /// What Python says about a task and its evaluation in plain values.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Plan {
+pub(crate) struct Plan {
     horizon: usize,
     discount: f32,
     state_bounds: Option<Bounds>,
@@ -34,21 +34,21 @@ struct Plan {
     against: Option<(String, Option<f64>)>,
     /// Columns that policies in files take; all if there are none.
     inputs: Vec<String>,
-    settings: EvaluationSettings,
+    pub(crate) settings: EvaluationSettings,
     /// Whether it is a first look only.
     #[serde(default)]
     quick: bool,
 }
 
 impl Plan {
-    fn read(py: Python<'_>, json: &str) -> PyResult<Self> {
+    pub(crate) fn read(py: Python<'_>, json: &str) -> PyResult<Self> {
         serde_json::from_str(json)
             .map_err(not_json("the evaluation's settings"))
             .map_err(|failure| failure.raise(py))
     }
 
     /// The task, without constraints and baseline.
-    fn task(
+    pub(crate) fn task(
         &self,
         starts: InitialStates,
         (reward, termination): (Option<Part>, Option<Part>),
@@ -71,7 +71,7 @@ impl Plan {
 }
 
 /// Where episodes start, before there is a worker.
-enum Starts {
+pub(crate) enum Starts {
     Function(usize),
     Known(InitialStates),
 }
@@ -187,7 +187,7 @@ pub(crate) fn backtest<'py>(
     })
 }
 
-fn where_to_start<'py>(
+pub(crate) fn where_to_start<'py>(
     given: Option<&Bound<'py, PyAny>>,
     model: &Model,
     functions: &mut Functions<'py>,
@@ -322,6 +322,7 @@ pub(crate) fn default_settings(py: Python<'_>) -> PyResult<String> {
         model: ModelSettings,
         gp: hambo::dynamics::gp::GpSettings,
         evaluation: EvaluationSettings,
+        learn: LearnSettings,
     }
     serde_json::to_string(&Defaults::default()).map_err(|error| Failure::internal(error).raise(py))
 }

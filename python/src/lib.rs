@@ -9,6 +9,7 @@ mod command;
 mod dataset;
 mod errors;
 mod evaluate;
+mod learn;
 mod model;
 mod parts;
 mod work;
@@ -32,6 +33,8 @@ mod _native {
         backtest, check_evaluation, decimals, default_settings, evaluate, how_close, ranking_html,
         report_html, simulate, verdict,
     };
+    #[pymodule_export]
+    use super::learn::learn;
     #[pymodule_export]
     use super::model::Model;
 

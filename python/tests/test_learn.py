@@ -1,0 +1,56 @@
+"""Policies that are learned from logs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hambo
+from hambo import _native
+
+from .conftest import TINY
+
+QUICK = hambo.Learner(
+    hidden=[8], clone_steps=50, batch_size=32, episodes=5, gradient_steps=20, judged_episodes=4, max_rounds=2
+)
+
+
+def test_defaults_are_those_of_the_rust_library() -> None:
+    rust = json.loads(_native.default_settings())["learn"]
+    # float32 on one side.
+    assert hambo.Learner()._document() == {**rust, "discount": pytest.approx(rust["discount"])}
+
+
+def test_a_learned_policy_is_a_file_that_other_worlds_may_certify(data: hambo.Dataset, tmp_path: Path) -> None:
+    states, out = data.states, tmp_path / "policy.onnx"
+    model = hambo.fit(data, TINY, seed=0)
+    learned = hambo.learn(model, out, QUICK, horizon=10, seed=1, progress=False)
+    assert learned.path == out and out.exists()
+    assert len(learned.rounds) == 3 and 0 <= learned.best_round <= 2
+    bounds = [found.bound for found in learned.rounds]
+    assert max(bounds) == bounds[learned.best_round]
+    assert len(learned.rounds[0].worlds) == model.members
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(out, providers=["CPUExecutionProvider"])
+    [actions] = session.run(None, {"observation": states[:20]})
+    low, high = data.actions.min(axis=0), data.actions.max(axis=0)
+    assert actions.shape == (20, 1) and np.all((low <= actions) & (actions <= high))
+    found = hambo.evaluate(model, str(out), horizon=10, episodes=50, progress=False)
+    [shared] = [warning for warning in found.warnings if warning.code == "shared_episodes"]
+    assert shared.disqualifies and "learned in worlds of" in shared.message
+
+
+def test_the_same_seed_learns_the_same(model: hambo.EnsembleModel, tmp_path: Path) -> None:
+    for name, threads in (("a.onnx", 1), ("b.onnx", 2)):
+        hambo.learn(model, tmp_path / name, QUICK, horizon=5, threads=threads, progress=False)
+    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
+
+
+def test_what_cannot_be_learned_is_said(model: hambo.EnsembleModel, tmp_path: Path) -> None:
+    with pytest.raises(hambo.errors.SettingError, match=r"give hambo\.Learner"):
+        hambo.learn(model, tmp_path / "p.onnx", TINY, horizon=5)  # type: ignore[arg-type]
+    with pytest.raises(hambo.errors.SettingError, match="`hidden` is 0"):
+        hambo.learn(model, tmp_path / "p.onnx", hambo.Learner(hidden=[0]), horizon=5)
