@@ -27,7 +27,7 @@ def test_an_evaluation_has_a_bound_and_its_doubts(model: hambo.Model) -> None:
     limit = found.variants["worlds"].worlds
     assert limit is not None and limit.factor >= limit.student and limit.replay is not None
     assert sum(group.episodes for group in limit.replay.groups if not group.is_later) == 10
-    assert set(limit.replay.tried) == {1.0, 0.5, 0.25, 0.0}
+    assert set(limit.replay.tried) == {1.0, 0.75, 0.5, 0.25, 0.0}
     assert found.variants["CA"].worlds is None
 
 

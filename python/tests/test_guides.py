@@ -38,10 +38,12 @@ def names() -> dict[str, Any]:
         state_names=["cos_theta", "sin_theta", "speed"],
     )
     options: dict[str, Any] = {"episodes": 30, "progress": False}
+    learner = hambo.Learner(hidden=[8], clone_steps=20, episodes=3, gradient_steps=5, judged_episodes=3, max_rounds=1)
     cheap = SimpleNamespace(
         fit=partial(hambo.fit, settings=TINY, progress=False),
         evaluate=partial(hambo.evaluate, **options),
         rank=partial(hambo.rank, **options),
+        learn=partial(hambo.learn, settings=learner, progress=False),
         backtest=partial(hambo.backtest, settings=TINY, progress=False),
         trackers=trackers,
         Dataset=SimpleNamespace(open=lambda _name, **_columns: data),
