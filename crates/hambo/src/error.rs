@@ -252,3 +252,26 @@ pub enum Error {
         step: usize,
     },
 }
+
+/// Settings that must not be zero.
+pub(crate) fn at_least_one<const N: usize>(counts: [(&'static str, usize); N]) -> Result<()> {
+    match counts.into_iter().find(|(_, value)| *value == 0) {
+        Some((name, value)) => {
+            let value = value.to_string();
+            Err(Error::Setting { name, value, expected: "at least one" })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Settings that must be greater than zero, and at most a number.
+pub(crate) fn positive<const N: usize>(values: [(&'static str, f64, f64); N]) -> Result<()> {
+    let is_wrong = |(_, value, most): &(&str, f64, f64)| !(*value > 0.0 && value <= most);
+    match values.into_iter().find(is_wrong) {
+        Some((name, value, _)) => {
+            let expected = "greater than zero, shares at most one";
+            Err(Error::Setting { name, value: value.to_string(), expected })
+        }
+        None => Ok(()),
+    }
+}

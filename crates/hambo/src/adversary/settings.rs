@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Result, at_least_one, positive};
 
 /// How an adversary is trained. Defaults are the paper's where it has them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ impl Default for AdversarySettings {
 impl AdversarySettings {
     /// Checks that every setting is in its range.
     pub fn validate(&self) -> Result<()> {
-        let counts = [
+        at_least_one([
             ("hidden", self.hidden.iter().copied().min().unwrap_or(0)),
             ("batch_size", self.batch_size),
             ("episodes", self.episodes),
@@ -80,29 +80,15 @@ impl AdversarySettings {
             ("replay_capacity", self.replay_capacity),
             ("max_rounds", self.max_rounds),
             ("patience", self.patience),
-        ];
-        for (name, value) in counts {
-            if value == 0 {
-                let value = value.to_string();
-                return Err(Error::Setting { name, value, expected: "at least one" });
-            }
-        }
-        let ranges = [
-            ("learning_rate", self.learning_rate, 0.0, f64::MAX),
-            ("entropy_learning_rate", self.entropy_learning_rate, 0.0, f64::MAX),
-            ("entropy_coef", self.entropy_coef, 0.0, f64::MAX),
-            ("discount", f64::from(self.discount), 0.0, 1.0),
-            ("target_rate", self.target_rate, 0.0, 1.0),
-            ("exploration", self.exploration, 0.0, 1.0),
-            ("tolerance", self.tolerance, 0.0, 1.0),
-        ];
-        for (name, value, low, high) in ranges {
-            if !(value > low && value <= high) {
-                let (value, expected) =
-                    (value.to_string(), "greater than zero, shares at most one");
-                return Err(Error::Setting { name, value, expected });
-            }
-        }
-        Ok(())
+        ])?;
+        positive([
+            ("learning_rate", self.learning_rate, f64::MAX),
+            ("entropy_learning_rate", self.entropy_learning_rate, f64::MAX),
+            ("entropy_coef", self.entropy_coef, f64::MAX),
+            ("discount", f64::from(self.discount), 1.0),
+            ("target_rate", self.target_rate, 1.0),
+            ("exploration", self.exploration, 1.0),
+            ("tolerance", self.tolerance, 1.0),
+        ])
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Result, at_least_one, positive};
 
 /// How a policy is learned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ impl Default for LearnSettings {
 impl LearnSettings {
     /// Checks that every setting is in its range.
     pub fn validate(&self) -> Result<()> {
-        let counts = [
+        at_least_one([
             ("hidden", self.hidden.iter().copied().min().unwrap_or(0)),
             ("batch_size", self.batch_size),
             ("episodes", self.episodes),
@@ -74,27 +74,13 @@ impl LearnSettings {
             ("judged_episodes", self.judged_episodes),
             ("max_rounds", self.max_rounds),
             ("patience", self.patience),
-        ];
-        for (name, value) in counts {
-            if value == 0 {
-                let value = value.to_string();
-                return Err(Error::Setting { name, value, expected: "at least one" });
-            }
-        }
-        let ranges = [
+        ])?;
+        positive([
             ("learning_rate", self.learning_rate, f64::MAX),
             ("entropy_learning_rate", self.entropy_learning_rate, f64::MAX),
             ("entropy_coef", self.entropy_coef, f64::MAX),
             ("discount", f64::from(self.discount), 1.0),
             ("target_rate", self.target_rate, 1.0),
-        ];
-        for (name, value, most) in ranges {
-            if !(value > 0.0 && value <= most) {
-                let (value, expected) =
-                    (value.to_string(), "greater than zero, shares at most one");
-                return Err(Error::Setting { name, value, expected });
-            }
-        }
-        Ok(())
+        ])
     }
 }
