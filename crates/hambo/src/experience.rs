@@ -89,8 +89,37 @@ impl Replay {
     }
 }
 
+/// Remembers the steps of a rollout as they come: what followed each is known one step later.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    waiting: Option<Waiting>,
+}
+
+impl Recorder {
+    /// What the learner saw and chose in a step.
+    pub(crate) fn add(
+        &mut self,
+        step: &Step<'_>,
+        inputs: Array2<f32>,
+        choices: Array2<f32>,
+        replay: &mut Replay,
+    ) {
+        if let Some(earlier) = self.waiting.take() {
+            replay.extend(&earlier.complete(step.episodes, inputs.view()));
+        }
+        self.waiting = Some(Waiting::new(step, inputs, choices));
+    }
+
+    /// The rollout is over.
+    pub(crate) fn finish(self, replay: &mut Replay) {
+        if let Some(last) = self.waiting {
+            replay.extend(&last.ended());
+        }
+    }
+}
+
 /// Steps that wait for the action that follows them.
-pub(crate) struct Waiting {
+struct Waiting {
     episodes: Vec<usize>,
     inputs: Array2<f32>,
     choices: Array2<f32>,
@@ -99,8 +128,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// What was chosen in a step, and what the learner saw.
-    pub(crate) fn new(step: &Step<'_>, inputs: Array2<f32>, choices: Array2<f32>) -> Self {
+    fn new(step: &Step<'_>, inputs: Array2<f32>, choices: Array2<f32>) -> Self {
         Self {
             episodes: step.episodes.to_vec(),
             inputs,
@@ -112,7 +140,7 @@ impl Waiting {
 
     /// At the horizon: no reward follows it, as none follows termination. A critic that looked beyond it
     /// would prepare for steps that never come.
-    pub(crate) fn ended(mut self) -> ReplayBatch {
+    fn ended(mut self) -> ReplayBatch {
         self.ended.fill(true);
         let none = Array2::zeros((0, self.inputs.ncols()));
         self.complete(&[], none.view())
@@ -120,7 +148,7 @@ impl Waiting {
 
     /// With what followed: the episodes that went on, and their next inputs row by row. Steps that
     /// ended an episode need none.
-    pub(crate) fn complete(self, went_on: &[usize], inputs: ArrayView2<'_, f32>) -> ReplayBatch {
+    fn complete(self, went_on: &[usize], inputs: ArrayView2<'_, f32>) -> ReplayBatch {
         let mut next_inputs = Array2::zeros(self.inputs.raw_dim());
         let mut following = went_on.iter().zip(inputs.rows()).peekable();
         for (&episode, mut next) in self.episodes.iter().zip(next_inputs.rows_mut()) {

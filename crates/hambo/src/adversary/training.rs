@@ -9,7 +9,7 @@ use super::trained::{Round, Trained};
 use crate::bound::{Estimate, paired_difference};
 use crate::dataset::Standardizer;
 use crate::error::{Error, Result};
-use crate::experience::{Replay, Waiting};
+use crate::experience::{Recorder, Replay};
 use crate::game::Game;
 use crate::hallucination::Choice;
 use crate::progress::{Event, Observer, report};
@@ -160,22 +160,16 @@ impl Training<'_> {
         replay: &mut Replay,
     ) -> Result<()> {
         let mut streams = Streams::new(self.seed, &format!("adversary: exploring {round}"));
-        let mut waiting: Option<Waiting> = None;
+        let mut recorder = Recorder::default();
         let rng = &mut self.seed.stream(&format!("adversary: ways of exploring {round}"));
         let exploring = learner.exploring(round, self.settings.episodes, rng);
         self.game.play(exploring.choice(), self.settings.episodes, &mut streams, |step| {
             self.report(round, trained)?;
-            let inputs = inputs_of_step(step);
-            if let Some(earlier) = waiting.take() {
-                replay.extend(&earlier.complete(step.episodes, inputs.view()));
-            }
             let choices = step.choices.expect("an adversary was in control").clone();
-            waiting = Some(Waiting::new(step, inputs, choices));
+            recorder.add(step, inputs_of_step(step), choices, replay);
             Ok(())
         })?;
-        if let Some(last) = waiting {
-            replay.extend(&last.ended());
-        }
+        recorder.finish(replay);
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use crate::actor_critic::{ActorCritic, Experience, Rates, column};
 use crate::bound::{Estimate, students_quantile};
 use crate::dataset::{EpisodeMarks, Standardizer};
 use crate::error::{Error, Result};
-use crate::experience::{Replay, ReplayBatch, Waiting};
+use crate::experience::{Recorder, Replay, ReplayBatch};
 use crate::game::Game;
 use crate::hallucination::Choice;
 use crate::nn::Device;
@@ -211,21 +211,15 @@ impl Training<'_> {
                 continue;
             }
             let name = format!("learn: round {round}, world {member}");
-            let mut waiting: Option<Waiting> = None;
+            let mut recorder = Recorder::default();
             let mut streams = Streams::new(self.seed, &name);
             game.play(Choice::Member(member), episodes, &mut streams, |step| {
                 self.report(so_far)?;
                 let inputs = known(step.states.view(), step.time, step.horizon);
-                if let Some(earlier) = waiting.take() {
-                    replay.extend(&earlier.complete(step.episodes, inputs.view()));
-                }
-                let choices = self.arena.limits.choices(step.actions);
-                waiting = Some(Waiting::new(step, inputs, choices));
+                recorder.add(step, inputs, self.arena.limits.choices(step.actions), replay);
                 Ok(())
             })?;
-            if let Some(last) = waiting {
-                replay.extend(&last.ended());
-            }
+            recorder.finish(replay);
         }
         Ok(())
     }

@@ -291,10 +291,8 @@ fn earned(windows: &[Window], horizon: usize) -> Estimate {
 /// The usual noise unless the logs contradict it, otherwise the noise with the least bias. Whose errors per
 /// episode are least would not do: where failures are rare, that is the world without them.
 fn least_biased(tried: &[Replayed]) -> usize {
-    let in_errors = |group: &ReplayedGroup| {
-        let error = group.std_error.max(f64::MIN_POSITIVE);
-        (group.bias.abs() / error).min(f64::MAX.sqrt())
-    };
+    let in_errors =
+        |group: &ReplayedGroup| group.bias.abs() / group.std_error.max(f64::MIN_POSITIVE);
     let is_contradicted = tried[0].groups.iter().any(|group| in_errors(group) > CHANCE);
     if !is_contradicted {
         return 0;
