@@ -28,7 +28,7 @@ import hambo
 
 RESULTS = Path(__file__).parent / "results" / "learned.csv"
 ROWS = 10_000
-EPISODES = 1_000
+EPISODES = 10_000
 COLUMNS = [
     *("environment", "rows", "seed", "best_logged", "copied", "promised", "truth", "truth_error"),
     *("bound", "verdict", "reasons", "better_by", "certified_better", "best_round", "learn_seconds", "seconds"),
