@@ -8,10 +8,10 @@ import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from . import _native
-from ._checks import checked_finite, checked_seed, checked_threads, given_as
+from ._checks import checked_finite, checked_folder, checked_seed, checked_threads, given_as
 from ._evaluate import InitialStates, starts_document, task_document
 from ._functions import TransitionFunction, transition_function
 from ._model import EnsembleModel
@@ -31,6 +31,14 @@ class Learner:
 
     Parameters
     ----------
+    against
+        "worlds" for the certificate's own criterion: all worlds, the more so the worse the policy does in them. "ca" or
+        "da1" for the paper's adversaries, which learn beside the policy; "mopo" for nobody, and a penalty.
+    penalty
+        MOPO's weight: what a unit of the members' own standard deviation costs.
+    branch
+        Learn from episodes of so many steps that begin in logged states, as many steps as in whole episodes; by default
+        from whole ones.
     hidden
         Widths of the hidden layers of policy and critics.
     clone_steps
@@ -62,6 +70,9 @@ class Learner:
         Rounds without a better policy before learning stops.
     """
 
+    against: Literal["worlds", "ca", "da1", "mopo"] = "worlds"
+    penalty: float = 1.0
+    branch: int | None = None
     hidden: Sequence[int] = (256, 256)
     clone_steps: int = 3_000
     learning_rate: float = 1e-3
@@ -123,6 +134,7 @@ def learn(
     seed: int = 0,
     progress: ProgressOption = None,
     threads: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Learned:
     """Learn a policy whose limit over the model's worlds is as high as possible, and write it as an ONNX file.
 
@@ -141,6 +153,8 @@ def learn(
         As for `evaluate`.
     seed
         Of all randomness.
+    checkpoint
+        A folder in which finished rounds are kept, so that an interrupted call goes on from there when it is repeated.
     """
     if not isinstance(model, EnsembleModel):
         raise SettingError(f"the model is {given_as(model)}; give what `hambo.fit` makes of an Ensemble")
@@ -167,6 +181,7 @@ def learn(
             starts=starts_document(initial_states, model.state_dim),
             progress=course.listener,
             threads=checked_threads(threads),
+            checkpoint=checked_folder(checkpoint),
         )
     found = json.loads(text)
     learned = Learned(Path(out), [LearnRound(**found) for found in found["rounds"]], found["best_round"])

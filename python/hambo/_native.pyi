@@ -140,6 +140,7 @@ def learn(
     starts: Callable[[int, int], _Array] | tuple[str, _Array] | None,
     progress: _Report | None,
     threads: int | None,
+    checkpoint: str | None,
 ) -> str: ...
 def simulate(
     policy: Callable[[_Array], _Array] | str, task: str, horizon: int, episodes: int, seed: int

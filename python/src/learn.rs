@@ -30,7 +30,7 @@ struct Round {
 
 /// Writes the policy to `out`, and returns how learning went as JSON. The rest is as for `evaluate`.
 #[pyfunction]
-#[pyo3(signature = (model, out, settings_json, plan_json, seed, *, reward, termination, starts, progress, threads))]
+#[pyo3(signature = (model, out, settings_json, plan_json, seed, *, reward, termination, starts, progress, threads, checkpoint))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn learn<'py>(
     model: &Bound<'py, Model>,
@@ -43,6 +43,7 @@ pub(crate) fn learn<'py>(
     starts: Option<&Bound<'py, PyAny>>,
     progress: Option<&Bound<'py, PyAny>>,
     threads: Option<usize>,
+    checkpoint: Option<PathBuf>,
 ) -> PyResult<String> {
     let py = model.py();
     let plan = Plan::read(py, plan_json)?;
@@ -62,7 +63,8 @@ pub(crate) fn learn<'py>(
         };
         let task = plan.task(starts, (reward, termination), &mut reader, desk)?;
         let (model, seed) = (&model.saved.model, Seed(seed));
-        let learned = model.learn(&task, &settings, &plan.settings, seed, desk)?;
+        let desk = desk.keeping(checkpoint.as_deref(), String::new());
+        let learned = model.learn(&task, &settings, &plan.settings, seed, &desk)?;
         onnx::write_policy(&out, &learned.policy)?;
         let rounds = learned.rounds.into_iter().map(|round| Round {
             bound: round.bound,

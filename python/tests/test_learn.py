@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,3 +56,47 @@ def test_what_cannot_be_learned_is_said(model: hambo.EnsembleModel, tmp_path: Pa
         hambo.learn(model, tmp_path / "p.onnx", TINY, horizon=5)  # type: ignore[arg-type]
     with pytest.raises(hambo.errors.SettingError, match="`hidden` is 0"):
         hambo.learn(model, tmp_path / "p.onnx", hambo.Learner(hidden=[0]), horizon=5)
+
+
+def test_a_call_that_was_interrupted_goes_on(model: hambo.EnsembleModel, tmp_path: Path) -> None:
+    # Long enough for events between two rounds.
+    longer = dataclasses.replace(QUICK, gradient_steps=400, max_rounds=3)
+
+    def learn(name: str, progress: Any) -> bytes:
+        kept = tmp_path / "kept" if name == "resumed.onnx" else None
+        hambo.learn(model, tmp_path / name, longer, horizon=5, progress=progress, checkpoint=kept)
+        return (tmp_path / name).read_bytes()
+
+    def stop_in_the_second(event: hambo.Progress) -> None:
+        if event.step >= 2:
+            raise KeyboardInterrupt
+
+    steps: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        learn("resumed.onnx", stop_in_the_second)
+    resumed = learn("resumed.onnx", lambda event: steps.append(event.step))
+    assert 1 not in steps, "it began again"
+    assert resumed == learn("whole.onnx", False)
+
+
+def test_a_policy_chooses_between_what_was_logged(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    states = rng.normal(size=(401, 2)).astype(np.float32)
+    chosen = rng.integers(3, size=400)
+    data = hambo.Dataset.from_arrays(
+        states[:-1], chosen, states[:-1, 0], states[1:], episode=np.arange(400) // 20, discrete_actions=3
+    )
+    out = tmp_path / "policy.onnx"
+    hambo.learn(hambo.fit(data, TINY, seed=0), out, QUICK, horizon=5, progress=False)
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(out, providers=["CPUExecutionProvider"])
+    [actions] = session.run(None, {"observation": states[:50]})
+    assert actions.shape == (50, 3)
+    assert np.all(np.sort(actions, axis=1) == [0, 0, 1]), actions
+
+
+@pytest.mark.parametrize("against", ["ca", "da1", "mopo"])
+def test_other_opponents_teach_as_well(model: hambo.EnsembleModel, tmp_path: Path, against: Any) -> None:
+    settings = dataclasses.replace(QUICK, against=against, branch=3, penalty=0.5)
+    learned = hambo.learn(model, tmp_path / "policy.onnx", settings, horizon=5, progress=False)
+    assert len(learned.rounds) == 3 and learned.path.exists()

@@ -9,7 +9,7 @@ use hambo_io::checkpoints::Checkpoints;
 use crate::failure::Failure;
 use crate::progress::Progress;
 
-/// Keeps how far a fit has come.
+/// Keeps how far a fit, or a policy that is learned, has come.
 pub(crate) struct Halves<'a> {
     folder: PathBuf,
     checkpoints: Checkpoints,

@@ -6,16 +6,17 @@ use hambo::dynamics::ensemble::EnsembleSettings;
 use hambo::task::UniformPolicy;
 use hambo::task::point_env::{self, PointEnv};
 use hambo::{
-    EvaluationSettings, LearnSettings, Model, ModelSettings, Policy, RowStreams, Seed, Silent,
-    Streams, collect,
+    BoxError, EvaluationSettings, LearnSettings, Model, ModelSettings, Policy, RowStreams, Seed,
+    Silent, Streams, collect,
 };
 use hambo_io::onnx::{OnnxPolicy, write_policy};
+use ndarray::{Array2, ArrayView2};
+use rand::RngExt;
 
-#[test]
-fn a_learned_policy_does_the_same_from_its_file_and_the_file_knows_its_episodes() {
+/// What a policy does that was learned from somebody's logs, and what its file does.
+fn learned_from(logged: &dyn Policy) -> [Array2<f32>; 2] {
     let task = point_env::task(8);
-    let logged = UniformPolicy { action_dim: 2, limit: 0.7 };
-    let data = collect(&PointEnv, &task, &logged, 30, &mut Streams::new(Seed(0), "logs")).unwrap();
+    let data = collect(&PointEnv, &task, logged, 30, &mut Streams::new(Seed(0), "logs")).unwrap();
     let ensemble = EnsembleSettings {
         members: 3,
         hidden: vec![16],
@@ -38,19 +39,50 @@ fn a_learned_policy_does_the_same_from_its_file_and_the_file_knows_its_episodes(
     let evaluation = EvaluationSettings::default();
     let learned = model.learn(&task, &quick, &evaluation, Seed(2), &Silent).unwrap();
     let file = tempfile::NamedTempFile::with_suffix(".onnx").unwrap();
-    let marks = EpisodeMarks::of(&data);
     write_policy(file.path(), &learned.policy).unwrap();
     let read = OnnxPolicy::load(file.path(), 2, 2).unwrap();
-    assert_eq!(read.learned_from(), Some(&marks));
+    assert_eq!(read.learned_from(), Some(&EpisodeMarks::of(&data)));
     assert!(!read.is_stochastic());
     let states = data.all().slice(0, 200).states;
     let act = |policy: &dyn Policy| {
         let draws = &mut RowStreams::new(&mut Seed(3).stream("draws"), states.nrows());
         policy.act(states.view(), draws).unwrap()
     };
-    let (own, from_file) = (act(&learned.policy), act(&read));
+    [act(&learned.policy), act(&read)]
+}
+
+#[test]
+fn a_learned_policy_does_the_same_from_its_file_and_the_file_knows_its_episodes() {
+    let [own, from_file] = learned_from(&UniformPolicy { action_dim: 2, limit: 0.7 });
     // The same sums in another order.
     assert!((&own - &from_file).iter().all(|difference| difference.abs() < 1e-5));
     assert!(own.iter().all(|action| action.abs() <= 0.7));
+    assert!(own.std(0.0) > 1e-3, "it does the same everywhere");
+}
+
+const WAYS: [[f32; 2]; 4] = [[0.5, 0.0], [-0.5, 0.0], [0.0, 0.5], [0.0, -0.5]];
+
+/// Goes into one of four directions.
+struct Compass;
+
+impl Policy for Compass {
+    fn act(
+        &self,
+        states: ArrayView2<'_, f32>,
+        draws: &mut RowStreams,
+    ) -> Result<Array2<f32>, BoxError> {
+        let ways: Vec<[f32; 2]> = (0..states.nrows())
+            .map(|row| WAYS[draws.row(row).random_range(0..WAYS.len())])
+            .collect();
+        Ok(ways.into())
+    }
+}
+
+#[test]
+fn a_policy_that_chooses_between_logged_actions_does_so_from_its_file() {
+    let [own, from_file] = learned_from(&Compass);
+    assert_eq!(own, from_file);
+    let is_way = |row: ndarray::ArrayView1<'_, f32>| WAYS.iter().any(|way| row.to_vec() == way);
+    assert!(own.rows().into_iter().all(is_way), "{own}");
     assert!(own.std(0.0) > 1e-3, "it does the same everywhere");
 }

@@ -1,19 +1,69 @@
 //! Soft actor-critic (Haarnoja et al., 2018), whoever learns by it: an adversary or a policy.
 //!
-//! A tanh-squashed Gaussian over choices in [-1, 1], twin critics with slowly following targets, and a
-//! learned entropy coefficient.
+//! A tanh-squashed Gaussian over choices in [-1, 1], or a probability for each of a few choices; twin critics
+//! with slowly following targets, and a learned entropy coefficient.
 
 use std::cell::Cell;
 
 use ndarray::{Array2, Axis};
 use rand::RngExt;
 use rand_distr::StandardNormal;
+use serde::{Deserialize, Serialize};
 
-use crate::nn::{Adam, Device, Layout, Mlps, Tensor, array, softplus};
+use crate::error::BoxError;
+use crate::exchange::{Exchange, Interruptible};
+use crate::nn::{Adam, Device, Layout, Mlps, Tensor, array, log_softmax, softplus};
 use crate::rng::Stream;
 
 /// Limits of the Gaussian's log std before squashing.
 pub(crate) const LOG_STD: (f64, f64) = (-5.0, 2.0);
+
+/// How random the choice between a few is kept, as a share of choosing blindly.
+const LEAST_ENTROPY: f64 = 0.1;
+
+/// How an actor chooses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Head {
+    /// By a Gaussian that is squashed into [-1, 1], in so many columns. Its network gives means, then log stds;
+    /// critics look at the choice.
+    Squashed(usize),
+    /// One of so many, written as a one and zeros. Its network gives log probabilities, less a constant; critics
+    /// value every choice.
+    Categorical(usize),
+}
+
+impl Head {
+    /// Columns of a choice.
+    pub(crate) fn width(self) -> usize {
+        match self {
+            Self::Squashed(width) | Self::Categorical(width) => width,
+        }
+    }
+
+    /// Outputs of the actor's network.
+    fn outputs(self) -> usize {
+        match self {
+            Self::Squashed(width) => 2 * width,
+            Self::Categorical(choices) => choices,
+        }
+    }
+
+    /// Inputs and outputs of critics who know so many columns.
+    fn critic(self, known: usize) -> (usize, usize) {
+        match self {
+            Self::Squashed(width) => (known + width, 1),
+            Self::Categorical(choices) => (known, choices),
+        }
+    }
+
+    /// Entropy below which choices are made more random.
+    fn least_entropy(self) -> f64 {
+        match self {
+            Self::Squashed(width) => -(width as f64),
+            Self::Categorical(choices) => LEAST_ENTROPY * (choices as f64).ln(),
+        }
+    }
+}
 
 /// How fast it learns, and what it weighs.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +104,7 @@ pub(crate) struct ActorCritic {
     critic_adam: Adam,
     log_entropy_coef: f64,
     entropy_adam: ScalarAdam,
-    choice_dim: usize,
+    head: Head,
 }
 
 impl ActorCritic {
@@ -62,14 +112,14 @@ impl ActorCritic {
     pub(crate) fn new(
         seen: usize,
         known: usize,
-        choice_dim: usize,
+        head: Head,
         hidden: &[usize],
         entropy_coef: f64,
         rng: &mut Stream,
     ) -> Self {
-        let critic = Layout::new(known + choice_dim, hidden, 1);
-        let critics = Mlps::random(critic, 2, Device::Cpu, rng);
-        let actor = Layout::new(seen, hidden, 2 * choice_dim);
+        let (inputs, outputs) = head.critic(known);
+        let critics = Mlps::random(Layout::new(inputs, hidden, outputs), 2, Device::Cpu, rng);
+        let actor = Layout::new(seen, hidden, head.outputs());
         Self {
             actor: Mlps::random(actor, 1, Device::Cpu, rng),
             targets: critics.clone(),
@@ -78,11 +128,11 @@ impl ActorCritic {
             critic_adam: Adam::default(),
             log_entropy_coef: entropy_coef.ln(),
             entropy_adam: ScalarAdam::default(),
-            choice_dim,
+            head,
         }
     }
 
-    /// The actor's network: means, then log stds.
+    /// The actor's network.
     pub(crate) fn actor(&self) -> &Mlps {
         &self.actor
     }
@@ -92,17 +142,16 @@ impl ActorCritic {
         Self { actor, actor_adam: Adam::default(), ..self }
     }
 
-    /// The mean choice.
+    /// The mean choice of a Gaussian.
     pub(crate) fn mean(&self, seen: Tensor<2>) -> Array2<f32> {
         let raw = self.actor.outputs(seen);
-        let [_, rows, _] = raw.dims();
-        let mean = raw.narrow(2, 0, self.choice_dim).reshape([rows, self.choice_dim]);
-        array(mean.tanh())
+        let ([_, rows, _], width) = (raw.dims(), self.head.width());
+        array(raw.narrow(2, 0, width).reshape([rows, width]).tanh())
     }
 
-    /// A choice as it is drawn.
+    /// The choice of a Gaussian as it is drawn.
     pub(crate) fn sample(&self, seen: Tensor<2>, rng: &mut Stream) -> Array2<f32> {
-        array(self.squash(self.actor.outputs(seen), rng).0)
+        array(squash(self.actor.outputs(seen), self.head.width(), rng).0)
     }
 
     /// One step of critics, actor, entropy and targets.
@@ -119,70 +168,71 @@ impl ActorCritic {
         scalar(total).is_finite() && self.log_entropy_coef.is_finite()
     }
 
-    /// A sampled choice `[rows, d]` and its log density `[rows, 1]`, from the actor's raw output:
-    ///
-    ///   u = m + σ ε      η = tanh u      log p(η) = Σ_j [ log N(u_j; m_j, σ_j²) - log(1 - η_j²) ]
-    ///
-    /// with log(1 - tanh² u) = 2 (log 2 - u - softplus(-2 u)), which does not cancel.
-    fn squash(&self, raw: Tensor<3>, rng: &mut Stream) -> (Tensor<2>, Tensor<2>) {
-        let d = self.choice_dim;
-        let [_, rows, _] = raw.dims();
-        let normal = Array2::from_shape_simple_fn((rows, d), || rng.sample(StandardNormal));
-        let mut noise = Device::Cpu.tensor(normal.view());
-        if raw.is_autodiff() {
-            noise = noise.autodiff();
+    /// What the smaller critic expects of an actor with these raw outputs, with its entropy, `[rows, 1]`; and the mean
+    /// log density of its choices, `[rows, 1]`.
+    fn soft_value(
+        &self,
+        critics: &Mlps,
+        raw: Tensor<3>,
+        known: &Tensor<2>,
+        rng: &mut Stream,
+    ) -> (Tensor<2>, Tensor<2>) {
+        let known = if raw.is_autodiff() { known.clone().autodiff() } else { known.clone() };
+        let coef = self.log_entropy_coef.exp();
+        match self.head {
+            Head::Squashed(width) => {
+                let (choice, log_density) = squash(raw, width, rng);
+                let values = smaller(critics.outputs(Tensor::cat(vec![known, choice], 1)));
+                (values - log_density.clone() * coef, log_density)
+            }
+            Head::Categorical(choices) => {
+                let [_, rows, _] = raw.dims();
+                let log_shares = log_softmax(raw.reshape([rows, choices]), 1);
+                let shares = log_shares.clone().exp();
+                let values = smaller(critics.outputs(known)) - log_shares.clone() * coef;
+                ((shares.clone() * values).sum_dim(1), (shares * log_shares).sum_dim(1))
+            }
         }
-        let raw = raw.reshape([rows, 2 * d]);
-        let mean = raw.clone().narrow(1, 0, d);
-        let log_std = raw.narrow(1, d, d).clamp(LOG_STD.0, LOG_STD.1);
-        let u = mean + log_std.clone().exp() * noise.clone();
-        let squash = (u.clone() * -1.0 - softplus(u.clone() * -2.0, 1.0) + 2.0_f64.ln()) * 2.0;
-        let half_log_2_pi = 0.5 * (2.0 * std::f64::consts::PI).ln();
-        let density = noise.square() * -0.5 - log_std - half_log_2_pi - squash;
-        (u.tanh(), density.sum_dim(1))
-    }
-
-    /// The smaller of the two critics, `[rows, 1]`.
-    fn smaller(values: Tensor<3>) -> Tensor<2> {
-        let [_, rows, _] = values.dims();
-        let first = values.clone().narrow(0, 0, 1).reshape([rows, 1]);
-        first.min_pair(values.narrow(0, 1, 1).reshape([rows, 1]))
     }
 
     fn critic_step(&mut self, batch: &Experience, rates: Rates, rng: &mut Stream) {
-        let (next, log_density) = self.squash(self.actor.outputs(batch.next_seen.clone()), rng);
-        let next = Tensor::cat(vec![batch.next_known.clone(), next], 1);
-        let soft_value =
-            Self::smaller(self.targets.outputs(next)) - log_density * self.log_entropy_coef.exp();
+        let raw = self.actor.outputs(batch.next_seen.clone());
+        let (soft_value, _) = self.soft_value(&self.targets, raw, &batch.next_known, rng);
         let target = batch.rewards.clone() + soft_value * batch.goes_on.clone() * rates.discount;
         let [rows, _] = target.dims();
         let target = target.reshape([1, rows, 1]).autodiff();
-        let inputs = Tensor::cat(vec![batch.known.clone(), batch.choices.clone()], 1);
-        let gradient =
-            self.critics.gradient(inputs, |values| (values - target).square().sum() / rows as f64);
+        let (known, choices) = (batch.known.clone(), batch.choices.clone());
+        let (inputs, chosen) = match self.head {
+            Head::Squashed(_) => (Tensor::cat(vec![known, choices], 1), None),
+            Head::Categorical(_) => (known, Some(choices.autodiff().unsqueeze_dim::<3>(0))),
+        };
+        let gradient = self.critics.gradient(inputs, |values| {
+            let values = match chosen {
+                Some(chosen) => (values * chosen).sum_dim(2),
+                None => values,
+            };
+            (values - target).square().sum() / rows as f64
+        });
         let adam = &mut self.critic_adam;
         self.critics.update_params(|params| adam.step(params, gradient, rates.critics));
     }
 
-    /// Returns the mean log density of the sampled choices.
+    /// Returns the mean log density of the choices.
     fn actor_step(&mut self, batch: &Experience, rates: Rates, rng: &mut Stream) -> f64 {
         let mean_log_density = Cell::new(0.0);
         let gradient = self.actor.gradient(batch.seen.clone(), |raw| {
-            let (choice, log_density) = self.squash(raw, rng);
-            mean_log_density.set(scalar(log_density.clone().inner().mean()));
-            let inputs = Tensor::cat(vec![batch.known.clone().autodiff(), choice], 1);
-            let value = Self::smaller(self.critics.outputs(inputs));
-            (log_density * self.log_entropy_coef.exp() - value).mean()
+            let (soft_value, log_density) = self.soft_value(&self.critics, raw, &batch.known, rng);
+            mean_log_density.set(scalar(log_density.inner().mean()));
+            -soft_value.mean()
         });
         let adam = &mut self.actor_adam;
         self.actor.update_params(|params| adam.step(params, gradient, rates.actor));
         mean_log_density.get()
     }
 
-    /// Raises the coefficient when the choices are less random than `-d`, and lowers it otherwise.
+    /// Raises the coefficient when the choices are not random enough, and lowers it otherwise.
     fn entropy_step(&mut self, mean_log_density: f64, rates: Rates) {
-        let target_entropy = -(self.choice_dim as f64);
-        let gradient = -(mean_log_density + target_entropy);
+        let gradient = -(mean_log_density + self.head.least_entropy());
         self.log_entropy_coef -= self.entropy_adam.step(gradient, rates.entropy);
     }
 
@@ -190,6 +240,47 @@ impl ActorCritic {
         let critics = self.critics.params().clone();
         self.targets.update_params(|params| params * (1.0 - rates.target) + critics * rates.target);
     }
+}
+
+impl Interruptible for ActorCritic {
+    fn exchange(&mut self, with: &mut Exchange<'_>) -> Result<(), BoxError> {
+        with.networks("actor", &mut self.actor)?;
+        with.networks("critics", &mut self.critics)?;
+        with.networks("target critics", &mut self.targets)?;
+        with.adam("adam of the actor", &mut self.actor_adam, &self.actor)?;
+        with.adam("adam of the critics", &mut self.critic_adam, &self.critics)?;
+        with.value("log entropy coefficient", &mut self.log_entropy_coef)?;
+        with.value("adam of the entropy", &mut self.entropy_adam)
+    }
+}
+
+/// A sampled choice `[rows, d]` and its log density `[rows, 1]`, from the raw output of a Gaussian's network:
+///
+///   u = m + σ ε      η = tanh u      log p(η) = Σ_j [ log N(u_j; m_j, σ_j²) - log(1 - η_j²) ]
+///
+/// with log(1 - tanh² u) = 2 (log 2 - u - softplus(-2 u)), which does not cancel.
+fn squash(raw: Tensor<3>, d: usize, rng: &mut Stream) -> (Tensor<2>, Tensor<2>) {
+    let [_, rows, _] = raw.dims();
+    let normal = Array2::from_shape_simple_fn((rows, d), || rng.sample(StandardNormal));
+    let mut noise = Device::Cpu.tensor(normal.view());
+    if raw.is_autodiff() {
+        noise = noise.autodiff();
+    }
+    let raw = raw.reshape([rows, 2 * d]);
+    let mean = raw.clone().narrow(1, 0, d);
+    let log_std = raw.narrow(1, d, d).clamp(LOG_STD.0, LOG_STD.1);
+    let u = mean + log_std.clone().exp() * noise.clone();
+    let squash = (u.clone() * -1.0 - softplus(u.clone() * -2.0, 1.0) + 2.0_f64.ln()) * 2.0;
+    let half_log_2_pi = 0.5 * (2.0 * std::f64::consts::PI).ln();
+    let density = noise.square() * -0.5 - log_std - half_log_2_pi - squash;
+    (u.tanh(), density.sum_dim(1))
+}
+
+/// What the smaller of two critics says, `[rows, outputs]`.
+fn smaller(values: Tensor<3>) -> Tensor<2> {
+    let [_, rows, outputs] = values.dims();
+    let first = values.clone().narrow(0, 0, 1).reshape([rows, outputs]);
+    first.min_pair(values.narrow(0, 1, 1).reshape([rows, outputs]))
 }
 
 /// Numbers as a column on the device.
@@ -202,7 +293,7 @@ fn scalar(tensor: Tensor<1>) -> f64 {
 }
 
 /// Adam on one number.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct ScalarAdam {
     first: f64,
     second: f64,

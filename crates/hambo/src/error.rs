@@ -118,14 +118,25 @@ pub enum Error {
 
     /// A policy is to be learned that chooses between a few values.
     #[error(
-        "action column {column} is a choice between {choices} logged values; a policy can be learned \
-         where all actions are from a range"
+        "action column {column} is a choice between {choices} logged values, and other columns are not; a \
+         policy can be learned where all are, or none"
     )]
-    Choices {
+    MixedActions {
         /// Its number, from one.
         column: usize,
         /// How many values were logged.
         choices: usize,
+    },
+
+    /// Too many different actions were logged to choose between.
+    #[error(
+        "{choices} different actions were logged; a policy can be learned that chooses between {most}"
+    )]
+    Choices {
+        /// How many.
+        choices: usize,
+        /// How many can be handled.
+        most: usize,
     },
 
     /// Neither the task nor the model has a reward.

@@ -1,8 +1,10 @@
 //! What learners learn from: their own past steps.
 
-use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
 use rand::RngExt;
 
+use crate::error::BoxError;
+use crate::exchange::{Exchange, Interruptible};
 use crate::rng::Stream;
 use crate::rollout::Step;
 
@@ -27,6 +29,24 @@ pub(crate) struct ReplayBatch {
     pub next_inputs: Array2<f32>,
     /// One where the episode goes on, zero where it ended.
     pub goes_on: Array1<f32>,
+}
+
+impl ReplayBatch {
+    /// All rows of some batches.
+    pub(crate) fn together(batches: Vec<Self>) -> Self {
+        let matrix = |of: fn(&Self) -> ArrayView2<'_, f32>| {
+            let parts: Vec<_> = batches.iter().map(of).collect();
+            concatenate(Axis(0), &parts).expect("as many columns")
+        };
+        let column = |of: fn(&Self) -> &Array1<f32>| batches.iter().flat_map(of).copied().collect();
+        Self {
+            inputs: matrix(|batch| batch.inputs.view()),
+            choices: matrix(|batch| batch.choices.view()),
+            rewards: column(|batch| &batch.rewards),
+            next_inputs: matrix(|batch| batch.next_inputs.view()),
+            goes_on: column(|batch| &batch.goes_on),
+        }
+    }
 }
 
 impl Replay {
@@ -64,12 +84,10 @@ impl Replay {
         }
     }
 
-    /// Factor that gives the remembered rewards unit variance.
-    pub(crate) fn reward_scale(&self) -> f32 {
+    /// The remembered rewards.
+    pub(crate) fn rewards(&self) -> impl Iterator<Item = f32> {
         let at = self.input_dim + self.choice_dim;
-        let rewards = self.rows.iter().skip(at).step_by(self.width()).copied();
-        let std = rewards.collect::<Array1<f32>>().std(0.0);
-        if std > 0.0 { std.recip() } else { 1.0 }
+        self.rows.iter().skip(at).step_by(self.width()).copied()
     }
 
     /// `count` steps, uniformly with replacement.
@@ -86,6 +104,20 @@ impl Replay {
             next_inputs: drawn.slice(s![.., d + c + 1..2 * d + c + 1]).to_owned(),
             goes_on: drawn.column(2 * d + c + 1).to_owned(),
         }
+    }
+}
+
+impl Interruptible for Replay {
+    fn exchange(&mut self, with: &mut Exchange<'_>) -> Result<(), BoxError> {
+        let shape = (self.len(), self.width());
+        let rows = std::mem::take(&mut self.rows);
+        let mut rows = Array2::from_shape_vec(shape, rows).expect("rows are added whole");
+        with.matrix("rows", &mut rows)?;
+        if rows.ncols() != self.width() {
+            return Err(format!("rows of {}, expected {}", rows.ncols(), self.width()).into());
+        }
+        (self.rows, _) = rows.into_raw_vec_and_offset();
+        with.value("next", &mut self.next)
     }
 }
 

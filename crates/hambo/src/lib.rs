@@ -70,6 +70,7 @@ mod error;
 mod evaluate;
 mod evaluation;
 mod evidence;
+mod exchange;
 mod exogenous;
 mod experience;
 mod fingerprint;
@@ -108,7 +109,10 @@ pub use evaluation::{ConstraintResult, Evaluation, Reuse, VariantResult};
 pub use evidence::{Costs, Evidence, HorizonPoint, Place, Trajectory};
 pub use guarantee::Guarantee;
 pub use improvement::Improvement;
-pub use learn::{ActionLimits, LearnRound, LearnSettings, Learned, LearnedPolicy, PolicyParts};
+pub use learn::{
+    ActionLimits, ActionSpace, LearnAgainst, LearnRound, LearnSettings, Learned, LearnedPolicy,
+    PolicyParts,
+};
 pub use logs::{LoggedActions, LoggedEpisodes, LoggedSample, Persistence};
 pub use model::{FitReport, Model, ModelSettings};
 pub use nn::{Activation, Device};

@@ -8,7 +8,8 @@ use std::sync::Mutex;
 use hambo::dynamics::ensemble::{Ensemble, EnsembleSettings};
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
 use hambo::{
-    BoxError, Dynamics, Error, Event, Observer, Prediction, Seed, Silent, Streams, collect,
+    BoxError, Dynamics, Error, EvaluationSettings, Event, LearnAgainst, LearnSettings, Model,
+    ModelSettings, Observer, Prediction, Seed, Silent, Streams, collect,
 };
 
 /// Parameters and predictions of a fit inside a pool of `threads` threads. The networks have the
@@ -42,7 +43,7 @@ fn same_seed_same_bits_on_one_and_two_threads_and_across_runs() {
     }
 }
 
-/// Stops a fit at a step, and remembers how far it had come.
+/// Stops work at a step, and remembers how far it had come.
 struct Interrupted {
     at: Option<usize>,
     half: Mutex<HashMap<String, Vec<u8>>>,
@@ -99,4 +100,48 @@ fn a_fit_that_was_interrupted_goes_on_and_ends_with_the_same_bits() {
     let other = Ensemble::fit(&logs.all(), &settings, Seed(12), &observer);
     assert!(other.is_ok());
     assert_eq!(*observer.first.lock().unwrap(), Some(1));
+}
+
+#[test]
+fn learning_that_was_interrupted_goes_on_and_ends_with_the_same_bits() {
+    let seed = Seed(11);
+    let (task, behaviour) = (pendulum::task(20), SwingUp::DETUNED.noisy(0.5));
+    let logs = collect(&Pendulum, &task, &behaviour, 20, &mut Streams::new(seed, "logs")).unwrap();
+    let ensemble = EnsembleSettings {
+        hidden: vec![16],
+        members: 3,
+        max_steps: Some(60),
+        ..EnsembleSettings::default()
+    };
+    let settings = ModelSettings { ensemble, ..Default::default() };
+    let model = Model::fit(&logs, &settings, seed, &Silent).unwrap();
+    let evaluation = EvaluationSettings::default();
+    use LearnAgainst::{Ca, Da1, Mopo, Worlds};
+    for (against, branch) in [(Worlds, None), (Ca, None), (Da1, Some(4)), (Mopo, None)] {
+        let settings = LearnSettings {
+            against,
+            branch,
+            hidden: vec![8],
+            clone_steps: 50,
+            batch_size: 32,
+            episodes: 5,
+            gradient_steps: 20,
+            judged_episodes: 4,
+            // Less than there are steps, so that old ones are forgotten.
+            replay_capacity: 150,
+            max_rounds: 4,
+            ..Default::default()
+        };
+        let learn = |observer: &dyn Observer| {
+            let learned = model.learn(&task, &settings, &evaluation, seed, observer)?;
+            hambo::Result::Ok((learned.policy.parts(), learned.rounds))
+        };
+        let whole = learn(&Silent).unwrap();
+        let mut observer =
+            Interrupted { at: Some(3), half: Mutex::new(HashMap::new()), first: Mutex::new(None) };
+        assert!(matches!(learn(&observer), Err(Error::Cancelled { step: 3, .. })));
+        observer.at = Some(2);
+        // It does not come by the second round again.
+        assert!(learn(&observer).unwrap() == whole, "{against:?}: another result than in one go");
+    }
 }

@@ -6,6 +6,7 @@ use hambo_io::{atomic, onnx};
 use crate::args::Learn;
 use crate::config::Loaded;
 use crate::failure::{Exit, Failure, Result};
+use crate::halves::Halves;
 use crate::progress::Progress;
 use crate::screen::{count, number};
 use crate::{config, logs, screen, task};
@@ -37,14 +38,23 @@ pub(crate) fn run(args: &Learn, quiet: bool, progress: &Progress) -> Result<Exit
         count(used),
         count(of)
     ));
-    let saved = logs::fit(&teaching, &args.data, config, None, progress)?;
+    let goes_on = |failure| match failure {
+        Failure::Interrupted(_) => failure.with_advice("the same command goes on from here"),
+        other => other,
+    };
+    let saved =
+        logs::fit(&teaching, &args.data, config, Some(&args.out), progress).map_err(goes_on)?;
     let names = saved.model.data.names.clone();
     let defined = task::define(&loaded, &names, &saved.origin)?;
     progress.begin("learn");
-    let learned =
-        saved.model.learn(&defined.task, &config.learn, &config.evaluation, seed, progress)?;
+    let halves = Halves::beside(&args.out, progress);
+    let learned = saved
+        .model
+        .learn(&defined.task, &config.learn, &config.evaluation, seed, &halves)
+        .map_err(|error| goes_on(error.into()))?;
     progress.end();
     onnx::write_policy(&args.out, &learned.policy)?;
+    halves.forget();
     let mut text = if quiet { String::new() } else { described(&learned) };
     text += &format!("policy written to {}\n", args.out.display());
     screen::print(&text)?;

@@ -3,15 +3,16 @@
 use std::path::Path;
 
 use hambo::dataset::EpisodeMarks;
-use hambo::{LearnedPolicy, Policy, PolicyParts};
-use ndarray::Array1;
+use hambo::{ActionSpace, LearnedPolicy, Policy, PolicyParts};
+use ndarray::{Array1, Array2};
 use prost::Message;
+use tract_onnx::pb::attribute_proto::AttributeType;
 use tract_onnx::pb::tensor_proto::DataType;
 use tract_onnx::pb::tensor_shape_proto::{Dimension, dimension::Value as Length};
 use tract_onnx::pb::type_proto::{Tensor as TensorType, Value as Type};
 use tract_onnx::pb::{
-    GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto, TensorProto,
-    TensorShapeProto, TypeProto, ValueInfoProto,
+    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
+    TensorProto, TensorShapeProto, TypeProto, ValueInfoProto,
 };
 
 use crate::atomic;
@@ -52,13 +53,8 @@ fn graph(parts: &PolicyParts) -> GraphProto {
     let mut graph = GraphProto {
         name: "policy".into(),
         input: vec![port("observation", parts.mean.len())],
-        output: vec![port("action", parts.middle.len())],
-        initializer: vec![
-            row("mean", &parts.mean),
-            row("std", &parts.std),
-            row("half_width", &parts.half_width),
-            row("middle", &parts.middle),
-        ],
+        output: vec![port("action", parts.actions.columns())],
+        initializer: vec![row("mean", &parts.mean), row("std", &parts.std)],
         node: vec![
             node("Sub", &["observation", "mean"], "centred"),
             node("Div", &["centred", "std"], "values_0"),
@@ -69,16 +65,29 @@ fn graph(parts: &PolicyParts) -> GraphProto {
     for (index, (weight, bias)) in parts.layers.iter().enumerate() {
         let (w, b) = (format!("weight_{index}"), format!("bias_{index}"));
         let (before, sums) = (format!("values_{index}"), format!("sums_{index}"));
-        let after = format!("values_{}", index + 1);
-        let shape = [weight.nrows(), weight.ncols()];
-        graph.initializer.push(tensor(&w, &shape, weight.iter().copied()));
+        graph.initializer.push(matrix(&w, weight));
         graph.initializer.push(row(&b, bias));
         graph.node.push(node("Gemm", &[&before, &w, &b], &sums));
-        graph.node.push(node(if index < last { "Relu" } else { "Tanh" }, &[&sums], &after));
+        if index < last {
+            graph.node.push(node("Relu", &[&sums], &format!("values_{}", index + 1)));
+        }
     }
-    let choice = format!("values_{}", last + 1);
-    graph.node.push(node("Mul", &[&choice, "half_width"], "spread"));
-    graph.node.push(node("Add", &["spread", "middle"], "action"));
+    let sums = format!("sums_{last}");
+    match &parts.actions {
+        ActionSpace::Within(limits) => {
+            graph.initializer.push(row("half_width", &limits.half_width()));
+            graph.initializer.push(row("middle", &limits.middle()));
+            graph.node.push(node("Tanh", &[&sums], "choice"));
+            graph.node.push(node("Mul", &["choice", "half_width"], "spread"));
+            graph.node.push(node("Add", &["spread", "middle"], "action"));
+        }
+        ActionSpace::OneOf(actions) => {
+            graph.initializer.push(matrix("actions", actions));
+            let largest = node("ArgMax", &[&sums], "choice");
+            graph.node.push(with(largest, &[("axis", 1), ("keepdims", 0)]));
+            graph.node.push(with(node("Gather", &["actions", "choice"], "action"), &[("axis", 0)]));
+        }
+    }
     graph
 }
 
@@ -94,6 +103,10 @@ fn port(name: &str, columns: usize) -> ValueInfoProto {
 
 fn row(name: &str, values: &Array1<f32>) -> TensorProto {
     tensor(name, &[values.len()], values.iter().copied())
+}
+
+fn matrix(name: &str, values: &Array2<f32>) -> TensorProto {
+    tensor(name, &[values.nrows(), values.ncols()], values.iter().copied())
 }
 
 fn tensor(name: &str, shape: &[usize], values: impl Iterator<Item = f32>) -> TensorProto {
@@ -114,4 +127,15 @@ fn node(operator: &str, inputs: &[&str], output: &str) -> NodeProto {
         output: vec![output.into()],
         ..NodeProto::default()
     }
+}
+
+/// A node with whole numbers as attributes.
+fn with(node: NodeProto, attributes: &[(&str, i64)]) -> NodeProto {
+    let attribute = |&(name, value): &(&str, i64)| AttributeProto {
+        name: name.into(),
+        r#type: AttributeType::Int as i32,
+        i: value,
+        ..AttributeProto::default()
+    };
+    NodeProto { attribute: attributes.iter().map(attribute).collect(), ..node }
 }

@@ -8,7 +8,8 @@ use rand::RngExt;
 
 use super::learner::{Learner, Scales, held, inputs};
 use super::settings::AdversarySettings;
-use crate::error::Result;
+use crate::error::{BoxError, Result};
+use crate::exchange::{Exchange, Interruptible};
 use crate::experience::ReplayBatch;
 use crate::hallucination::{Choice, MemberAdversary};
 use crate::nn::{Adam, Device, Layout, Mlps, array};
@@ -107,6 +108,14 @@ impl Learner for Dqn {
 
     fn is_finite(&self) -> bool {
         array(self.critics.params().clone().sum())[0].is_finite()
+    }
+}
+
+impl Interruptible for Dqn {
+    fn exchange(&mut self, with: &mut Exchange<'_>) -> Result<(), BoxError> {
+        with.networks("critics", &mut self.critics)?;
+        with.networks("target critics", &mut self.targets)?;
+        with.adam("adam", &mut self.adam, &self.critics)
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) fn inputs(
 
 /// How an adversary sees its game: the units, and what later rewards weigh.
 #[derive(Debug, Clone)]
-pub(super) struct Scales {
+pub(crate) struct Scales {
     pub inputs: Standardizer,
     /// Factor that gives rewards unit variance.
     pub reward: f32,
@@ -37,7 +37,7 @@ pub(super) struct Scales {
 }
 
 /// A learning adversary.
-pub(super) trait Learner: Sized {
+pub(crate) trait Learner: Sized {
     fn new(scales: Scales, choices: usize, settings: &AdversarySettings, rng: &mut Stream) -> Self;
 
     /// The same adversary without exploration.

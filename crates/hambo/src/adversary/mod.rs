@@ -15,9 +15,11 @@ mod trained;
 mod training;
 
 pub use dqn::Dqn;
+pub(crate) use learner::Learner;
 pub use sac::Sac;
 pub use settings::AdversarySettings;
 pub use trained::{Round, Trained};
+pub(crate) use training::{Survey, inputs_of_step};
 
 use crate::error::Result;
 use crate::game::Game;

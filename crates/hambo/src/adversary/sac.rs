@@ -5,8 +5,9 @@ use rand::RngExt;
 
 use super::learner::{Learner, Scales, held, inputs};
 use super::settings::AdversarySettings;
-use crate::actor_critic::{ActorCritic, Experience, Rates, column};
-use crate::error::Result;
+use crate::actor_critic::{ActorCritic, Experience, Head, Rates, column};
+use crate::error::{BoxError, Result};
+use crate::exchange::{Exchange, Interruptible};
 use crate::experience::ReplayBatch;
 use crate::hallucination::{Choice, ShiftAdversary};
 use crate::nn::Device;
@@ -48,7 +49,14 @@ impl Learner for Sac {
         let (columns, hidden) = (scales.inputs.mean().len(), &settings.hidden);
         let coef = settings.entropy_coef;
         Self {
-            learner: ActorCritic::new(columns, columns, choice_dim, hidden, coef, rng),
+            learner: ActorCritic::new(
+                columns,
+                columns,
+                Head::Squashed(choice_dim),
+                hidden,
+                coef,
+                rng,
+            ),
             scales,
             settings: settings.clone(),
             choice_dim,
@@ -101,6 +109,12 @@ impl Learner for Sac {
 
     fn is_finite(&self) -> bool {
         self.learner.is_finite()
+    }
+}
+
+impl Interruptible for Sac {
+    fn exchange(&mut self, with: &mut Exchange<'_>) -> Result<(), BoxError> {
+        self.learner.exchange(with)
     }
 }
 

@@ -186,19 +186,19 @@ fn total(returns: &[f64]) -> f64 {
 
 /// What the neutral rollouts tell about the units of a game.
 #[derive(Default)]
-struct Survey {
+pub(crate) struct Survey {
     inputs: Vec<Array2<f32>>,
     rewards: Vec<Array2<f32>>,
 }
 
 impl Survey {
-    fn add(&mut self, step: &Step<'_>) -> Result<()> {
+    pub(crate) fn add(&mut self, step: &Step<'_>) -> Result<()> {
         self.inputs.push(inputs_of_step(step));
         self.rewards.push(step.rewards.clone().insert_axis(Axis(1)));
         Ok(())
     }
 
-    fn scales(self, discount: f32) -> Scales {
+    pub(crate) fn scales(self, discount: f32) -> Scales {
         let columns = self.inputs.first().map_or(0, |inputs| inputs.ncols());
         let rewards = Standardizer::fit(1, self.rewards.into_iter());
         let inputs = Standardizer::fit(columns, self.inputs.into_iter());
@@ -206,6 +206,6 @@ impl Survey {
     }
 }
 
-fn inputs_of_step(step: &Step<'_>) -> Array2<f32> {
+pub(crate) fn inputs_of_step(step: &Step<'_>) -> Array2<f32> {
     inputs(step.states.view(), step.actions.view(), step.time, step.horizon)
 }

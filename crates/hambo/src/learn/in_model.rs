@@ -1,16 +1,13 @@
 //! Learning in the worlds of a fitted model.
 
-use ndarray::Array1;
-
-use super::policy::ActionLimits;
+use super::actions::ActionSpace;
 use super::settings::LearnSettings;
 use super::train::{Arena, Learned, train};
 use crate::dataset::Standardizer;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::game::Game;
 use crate::ground::Ground;
 use crate::hallucination::Noise;
-use crate::logs::LoggedActions;
 use crate::model::Model;
 use crate::progress::Observer;
 use crate::replay::{Apart, Player};
@@ -33,10 +30,11 @@ impl Model {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Learned> {
-        let limits = ActionLimits::of(&self.logged.actions)?;
+        let logged = &self.episodes.transitions;
+        let actions = ActionSpace::of(&self.logged.actions, logged.actions.view())?;
         let ground = Ground::new(self, task, evaluation)?;
         // Nobody acts in a replay, and learning brings its own policy.
-        let nobody = UniformPolicy { action_dim: limits.low.len(), limit: 0.0 };
+        let nobody = UniformPolicy { action_dim: actions.columns(), limit: 0.0 };
         let game = ground.game(&nobody);
         let delta = ground.region.monte_carlo_delta;
         let player = Player {
@@ -55,33 +53,17 @@ impl Model {
             (_, Some(errors)) => Noise::Borrowed { errors, scale },
             (own, None) => own,
         };
-        let logged = &self.episodes.transitions;
         let columns = logged.states.ncols();
         let arena = Arena {
             game: Game { noise, ..game },
-            limits,
+            actions,
             states: Standardizer::fit(columns, std::iter::once(logged.states.clone())),
             logged: (logged.states.clone(), logged.actions.clone()),
             learned_from: self.episodes.all.clone(),
             delta,
             factor: replay.map_or(0.0, |replay| replay.factor),
+            adversary: evaluation.adversary.clone(),
         };
         train(&arena, settings, seed, observer)
-    }
-}
-
-impl ActionLimits {
-    /// Those of the logs.
-    pub fn of(actions: &[LoggedActions]) -> Result<Self> {
-        let range = |(column, logged): (usize, &LoggedActions)| match logged {
-            LoggedActions::Range(low, high) => Ok((*low, *high)),
-            LoggedActions::Choices(values) => {
-                Err(Error::Choices { column: column + 1, choices: values.len() })
-            }
-        };
-        let ranges: Vec<(f32, f32)> =
-            actions.iter().enumerate().map(range).collect::<Result<_>>()?;
-        let column = |of: fn(&(f32, f32)) -> f32| ranges.iter().map(of).collect::<Array1<f32>>();
-        Ok(Self { low: column(|range| range.0), high: column(|range| range.1) })
     }
 }

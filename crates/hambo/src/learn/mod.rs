@@ -5,16 +5,23 @@
 //!
 //!   w_k = 1/K - q √(1 + 1/K) (J_k - J̄) / ((K - 1) s)
 //!
-//! so that worlds in which the policy does badly count more. Soft actor-critic learns from episodes in
-//! worlds that are drawn by these weights (none below zero), and after every round the policy is judged
-//! in all worlds on the same starts and noise. The best that was seen is kept.
+//! so that worlds in which the policy does badly count more. Soft actor-critic learns from steps that are
+//! drawn from all worlds by these weights (none below zero), or against the paper's adversaries, or with
+//! MOPO's penalty. Whatever it learns against, after every round the policy is judged in all worlds on
+//! the same starts and noise, and the best that was seen is kept.
 
+mod actions;
 mod clone;
 mod in_model;
+mod memory;
+mod opponent;
 mod policy;
 mod settings;
 mod train;
+mod worlds;
 
-pub use policy::{ActionLimits, LearnedPolicy, PolicyParts};
+pub use actions::{ActionLimits, ActionSpace};
+pub use opponent::LearnAgainst;
+pub use policy::{LearnedPolicy, PolicyParts};
 pub use settings::LearnSettings;
 pub use train::{Arena, LearnRound, Learned, train};

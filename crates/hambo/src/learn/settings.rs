@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::opponent::LearnAgainst;
 use crate::error::{Result, at_least_one, positive};
 
 /// How a policy is learned.
@@ -9,6 +10,13 @@ use crate::error::{Result, at_least_one, positive};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct LearnSettings {
+    /// LearnAgainst whom it is learned.
+    pub against: LearnAgainst,
+    /// MOPO's weight: what a unit of the members' own standard deviation costs.
+    pub penalty: f64,
+    /// Learns from episodes of so many steps that begin in logged states (MBPO), as many steps as in whole
+    /// episodes; by default from whole ones.
+    pub branch: Option<usize>,
     /// Widths of the hidden layers of policy and critics.
     pub hidden: Vec<usize>,
     /// Gradient steps of copying what was done in the logs, before anything is learned in the worlds; zero to
@@ -44,6 +52,9 @@ pub struct LearnSettings {
 impl Default for LearnSettings {
     fn default() -> Self {
         Self {
+            against: LearnAgainst::Worlds,
+            penalty: 1.0,
+            branch: None,
             hidden: vec![256; 2],
             clone_steps: 3_000,
             learning_rate: 1e-3,
@@ -74,8 +85,10 @@ impl LearnSettings {
             ("judged_episodes", self.judged_episodes),
             ("max_rounds", self.max_rounds),
             ("patience", self.patience),
+            ("branch", self.branch.unwrap_or(1)),
         ])?;
         positive([
+            ("penalty", self.penalty, f64::MAX),
             ("learning_rate", self.learning_rate, f64::MAX),
             ("entropy_learning_rate", self.entropy_learning_rate, f64::MAX),
             ("entropy_coef", self.entropy_coef, f64::MAX),

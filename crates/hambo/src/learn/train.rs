@@ -1,21 +1,28 @@
 //! Rounds of episodes and gradient steps, judged by the certificate's criterion.
 
-use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
+use ndarray::{Array2, Axis, concatenate, s};
+use serde::{Deserialize, Serialize};
 
+use super::actions::ActionSpace;
 use super::clone::copy;
-use super::policy::{ActionLimits, LearnedPolicy};
+use super::memory::{Memory, Pools};
+use super::opponent::{Exploration, LearnAgainst, Opponent, Penalty, Rival, WeightedWorlds};
+use super::policy::LearnedPolicy;
 use super::settings::LearnSettings;
 use crate::actor_critic::{ActorCritic, Experience, Rates, column};
+use crate::adversary::{AdversarySettings, Dqn, Sac};
 use crate::bound::{Estimate, students_quantile};
 use crate::dataset::{EpisodeMarks, Standardizer};
-use crate::error::{Error, Result};
-use crate::experience::{Recorder, Replay, ReplayBatch};
+use crate::error::{BoxError, Error, Result};
+use crate::exchange::{Exchange, Interruptible, Keeper};
+use crate::experience::ReplayBatch;
 use crate::game::Game;
-use crate::hallucination::Choice;
-use crate::nn::Device;
+use crate::hallucination::{Choice, Still};
+use crate::nn::{Device, Mlps};
 use crate::progress::{Event, Observer, report};
-use crate::rng::Seed;
+use crate::rng::{Seed, Stream};
 use crate::rollout::{Step, Streams};
+use crate::task::{InitialStates, Task};
 
 /// Gradient steps between two looks at the observer, who may want to stop.
 const STEPS_PER_REPORT: usize = 10;
@@ -23,17 +30,13 @@ const STEPS_PER_REPORT: usize = 10;
 /// Share of the learning rate that is left in the last round.
 const LEAST_RATE: f64 = 0.1;
 
-/// Share of the way that the weights of worlds go in every round towards what the criterion asks for. All the
-/// way, the policy would be drawn from one world's best answer to the other's.
-const HURRY: f64 = 0.2;
-
 /// Where a policy is learned.
 #[derive(Debug)]
 pub struct Arena<'a> {
     /// Worlds, noise and task; its policy does not matter.
     pub game: Game<'a>,
     /// What the policy may do.
-    pub limits: ActionLimits,
+    pub actions: ActionSpace,
     /// States and actions to begin with, `[rows, d_s]` and `[rows, d_a]`; without rows nothing is copied.
     pub logged: (Array2<f32>, Array2<f32>),
     /// The units of states.
@@ -44,10 +47,12 @@ pub struct Arena<'a> {
     pub delta: f64,
     /// Factor on the worlds' disagreement, if logs demand more than Student's.
     pub factor: f64,
+    /// How adversaries learn, if the policy is learned against one.
+    pub adversary: AdversarySettings,
 }
 
 /// How good the policy was after a round.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LearnRound {
     /// Its mean return in every world.
     pub worlds: Vec<f64>,
@@ -80,17 +85,38 @@ pub fn train(
     if members < 2 {
         return Err(Error::NoMembers { variant: "learning".into(), members });
     }
-    let rng = &mut seed.stream("learn: networks");
-    let (d_s, d_a) = (arena.game.dynamics.state_dim(), arena.limits.low.len());
-    let learner = ActorCritic::new(d_s, d_s + 1, d_a, &settings.hidden, settings.entropy_coef, rng);
-    let mut actor = learner.actor().clone();
-    let (states, actions) = &arena.logged;
-    if states.nrows() > 0 {
-        let rng = &mut seed.stream("learn: copying");
-        let states = arena.states.apply(states.view());
-        copy(&mut actor, &states, actions, &arena.limits, settings.clone_steps, rng);
+    let branched = settings.branch.map(|steps| Task {
+        // One more, because what follows a step is known one step later.
+        horizon: (steps + 1).min(arena.game.task.horizon),
+        initial_states: InitialStates::Fixed(arena.logged.0.clone()),
+        ..arena.game.task.clone()
+    });
+    let training = Training { arena, settings, seed, observer, branched };
+    let learner = training.beginner();
+    let first = training.judged(&learner, &[])?;
+    // What the copy earns in every world depends on all that learning depends on, functions included.
+    let about = format!("{settings:?} {:?} {} {first:?}", arena.adversary, seed.0);
+    let keeper = Keeper::new("learn", &about, observer);
+    let opponent = training.opponent(&learner)?;
+    let mut course = Course {
+        pools: training.pools(opponent.as_ref()),
+        opponent,
+        reward_scale: None,
+        rng: seed.stream("learn: mini-batches"),
+        rounds: vec![first],
+        best_round: 0,
+        best: learner.actor().clone(),
+        learner,
+    };
+    keeper.go_on(&mut course)?;
+    while course.rounds.len() <= settings.max_rounds
+        && course.rounds.len() <= course.best_round + settings.patience
+    {
+        training.round(&mut course)?;
+        keeper.keep(&mut course)?;
     }
-    Training { arena, settings, seed, observer }.run(learner.with_actor(actor))
+    let policy = training.policy(course.best, false);
+    Ok(Learned { policy, rounds: course.rounds, best_round: course.best_round })
 }
 
 struct Training<'a> {
@@ -98,56 +124,133 @@ struct Training<'a> {
     settings: &'a LearnSettings,
     seed: Seed,
     observer: &'a dyn Observer,
+    /// Short episodes from logged states, if those are what it learns from.
+    branched: Option<Task>,
+}
+
+/// How far learning has come.
+struct Course {
+    learner: ActorCritic,
+    opponent: Box<dyn Opponent>,
+    pools: Pools,
+    reward_scale: Option<f32>,
+    rng: Stream,
+    rounds: Vec<LearnRound>,
+    best_round: usize,
+    best: Mlps,
+}
+
+impl Interruptible for Course {
+    fn exchange(&mut self, with: &mut Exchange<'_>) -> Result<(), BoxError> {
+        with.part("policy", &mut self.learner)?;
+        with.part("opponent", self.opponent.as_mut())?;
+        with.part("pools", &mut self.pools)?;
+        with.value("reward scale", &mut self.reward_scale)?;
+        with.stream("mini-batches", &mut self.rng)?;
+        with.value("rounds", &mut self.rounds)?;
+        with.value("best round", &mut self.best_round)?;
+        with.networks("best", &mut self.best)
+    }
 }
 
 impl Training<'_> {
-    fn run(&self, mut learner: ActorCritic) -> Result<Learned> {
-        let Self { arena, settings, .. } = *self;
-        let width = arena.game.dynamics.state_dim() + 1;
-        let mut replay = Replay::new(settings.replay_capacity, width, arena.limits.low.len());
-        let rng = &mut self.seed.stream("learn: mini-batches");
-        let mut learned = Learned {
-            policy: self.policy(&learner, false),
-            rounds: vec![self.judged(&learner, &[])?],
-            best_round: 0,
-        };
-        let mut reward_scale = None;
-        let mut weights = Array1::from_elem(arena.game.dynamics.members(), 1.0);
-        weights /= weights.sum();
-        for round in 1..=settings.max_rounds {
-            let last = &learned.rounds[learned.rounds.len() - 1];
-            weights += &((derivative(&last.worlds, self.factor()) - &weights) * HURRY);
-            self.explore(&learner, &weights, round, &learned.rounds, &mut replay)?;
-            let scale = *reward_scale.get_or_insert_with(|| replay.reward_scale());
-            for step in 0..settings.gradient_steps {
-                let batch = replay.sample(settings.batch_size, rng);
-                learner.learn(&self.experience(&batch, scale), self.rates(round), rng);
-                if step % STEPS_PER_REPORT == 0 {
-                    self.report(&learned.rounds)?;
-                }
-            }
-            if !learner.is_finite() {
-                let (metric, value) = ("policy's parameters", f64::NAN);
-                return Err(Error::Diverged { step: round, metric, value });
-            }
-            let found = self.judged(&learner, &learned.rounds)?;
-            let is_better = found.bound > learned.rounds[learned.best_round].bound;
-            learned.rounds.push(found);
-            if is_better {
-                learned.policy = self.policy(&learner, false);
-                learned.best_round = round;
-            }
-            if round - learned.best_round >= settings.patience {
-                break;
-            }
+    /// A copy of what was done in the logs.
+    fn beginner(&self) -> ActorCritic {
+        let Self { arena, settings, seed, .. } = self;
+        let rng = &mut seed.stream("learn: networks");
+        let (d_s, head) = (arena.game.dynamics.state_dim(), arena.actions.head());
+        let coef = settings.entropy_coef;
+        let learner = ActorCritic::new(d_s, d_s + 1, head, &settings.hidden, coef, rng);
+        let mut actor = learner.actor().clone();
+        let (states, actions) = &arena.logged;
+        if states.nrows() > 0 {
+            let rng = &mut seed.stream("learn: copying");
+            let states = arena.states.apply(states.view());
+            copy(&mut actor, &states, actions, &arena.actions, settings.clone_steps, rng);
         }
-        Ok(learned)
+        learner.with_actor(actor)
     }
 
-    fn policy(&self, learner: &ActorCritic, explores: bool) -> LearnedPolicy {
-        let (states, limits) = (self.arena.states.clone(), self.arena.limits.clone());
+    fn opponent(&self, learner: &ActorCritic) -> Result<Box<dyn Opponent>> {
+        let Self { arena, settings, .. } = self;
+        let (members, d_s) = (arena.game.dynamics.members(), arena.game.dynamics.state_dim());
+        let policy = self.policy(learner.actor().clone(), true);
+        let round = self.exploration(&policy, 0);
+        let (adversary, watch) = (&arena.adversary, || self.report(&[]));
+        Ok(match settings.against {
+            LearnAgainst::Worlds => Box::new(WeightedWorlds::new(members, self.factor())),
+            LearnAgainst::Mopo => Box::new(Penalty { weight: settings.penalty }),
+            LearnAgainst::Ca => {
+                let neutral = Choice::Shift(&Still);
+                Box::new(Rival::<Sac>::new(&round, neutral, (d_s, d_s), adversary, &watch)?)
+            }
+            LearnAgainst::Da1 => {
+                let neutral = Choice::RandomMemberPerStep;
+                Box::new(Rival::<Dqn>::new(&round, neutral, (members, 1), adversary, &watch)?)
+            }
+        })
+    }
+
+    fn pools(&self, opponent: &dyn Opponent) -> Pools {
+        let of_a_round = self.settings.episodes * self.arena.game.task.horizon;
+        let recent = opponent.remembered_rounds().map_or(usize::MAX, |rounds| rounds * of_a_round);
+        let capacity = self.settings.replay_capacity.min(recent);
+        let inputs = self.arena.game.dynamics.state_dim() + 1;
+        let choices = self.arena.actions.head().width();
+        Pools::new(opponent.weights().len(), capacity, inputs, choices)
+    }
+
+    /// One round of episodes, gradient steps and judging.
+    fn round(&self, course: &mut Course) -> Result<()> {
+        let Self { settings, .. } = *self;
+        let Course { learner, opponent, pools, rng, rounds, .. } = course;
+        let round = rounds.len();
+        opponent.judged(&rounds[round - 1].worlds);
+        let policy = self.policy(learner.actor().clone(), true);
+        let watch = || self.report(rounds);
+        let branches = self.branched.is_some();
+        let mut memory = Memory::new(pools, &self.arena.actions, branches, &watch);
+        opponent.explore(&self.exploration(&policy, round), &mut memory)?;
+        let scale = *course.reward_scale.get_or_insert_with(|| pools.reward_scale());
+        let weights = opponent.weights();
+        for step in 0..settings.gradient_steps {
+            opponent.learn(settings.batch_size, rng);
+            let batch = pools.sample(&weights, settings.batch_size, rng);
+            learner.learn(&self.experience(&batch, scale), self.rates(round), rng);
+            if step % STEPS_PER_REPORT == 0 {
+                self.report(rounds)?;
+            }
+        }
+        if !learner.is_finite() || !opponent.is_finite() {
+            let (metric, value) = ("policy's parameters", f64::NAN);
+            return Err(Error::Diverged { step: round, metric, value });
+        }
+        let found = self.judged(learner, rounds)?;
+        if found.bound > rounds[course.best_round].bound {
+            course.best = learner.actor().clone();
+            course.best_round = round;
+        }
+        rounds.push(found);
+        Ok(())
+    }
+
+    fn policy(&self, actor: Mlps, explores: bool) -> LearnedPolicy {
+        let (states, actions) = (self.arena.states.clone(), self.arena.actions.clone());
         let learned_from = self.arena.learned_from.clone();
-        LearnedPolicy { actor: learner.actor().clone(), states, limits, explores, learned_from }
+        LearnedPolicy { actor, states, actions, explores, learned_from }
+    }
+
+    /// Where a policy plays to learn: whole episodes, or as many steps in short ones.
+    fn exploration<'a>(&'a self, policy: &'a LearnedPolicy, round: usize) -> Exploration<'a> {
+        let game = Game { policy, ..self.arena.game };
+        let (episodes, seed) = (self.settings.episodes, self.seed);
+        match &self.branched {
+            None => Exploration { game, episodes, round, seed },
+            Some(task) => {
+                let episodes = (episodes * game.task.horizon).div_ceil(task.horizon);
+                Exploration { game: Game { task, ..game }, episodes, round, seed }
+            }
+        }
     }
 
     /// On the worlds' disagreement.
@@ -175,7 +278,7 @@ impl Training<'_> {
 
     /// In all worlds, on the numbers that everything is judged on.
     fn judged(&self, learner: &ActorCritic, so_far: &[LearnRound]) -> Result<LearnRound> {
-        let policy = self.policy(learner, false);
+        let policy = self.policy(learner.actor().clone(), false);
         let game = Game { policy: &policy, ..self.arena.game };
         let judge = Streams::new(self.seed, "learn: judging");
         let (mut worlds, mut returns) = (Vec::new(), Vec::new());
@@ -193,35 +296,6 @@ impl Training<'_> {
         let spread = Estimate::of(&worlds).std_error * (worlds.len() as f64).sqrt();
         let bound = mean.mean - self.factor() * spread;
         Ok(LearnRound { worlds, mean, bound })
-    }
-
-    /// Plays in worlds by their weights, and remembers what happened.
-    fn explore(
-        &self,
-        learner: &ActorCritic,
-        weights: &Array1<f64>,
-        round: usize,
-        so_far: &[LearnRound],
-        replay: &mut Replay,
-    ) -> Result<()> {
-        let policy = self.policy(learner, true);
-        let game = Game { policy: &policy, ..self.arena.game };
-        for (member, episodes) in shares(weights, self.settings.episodes).into_iter().enumerate() {
-            if episodes == 0 {
-                continue;
-            }
-            let name = format!("learn: round {round}, world {member}");
-            let mut recorder = Recorder::default();
-            let mut streams = Streams::new(self.seed, &name);
-            game.play(Choice::Member(member), episodes, &mut streams, |step| {
-                self.report(so_far)?;
-                let inputs = known(step.states.view(), step.time, step.horizon);
-                recorder.add(step, inputs, self.arena.limits.choices(step.actions), replay);
-                Ok(())
-            })?;
-            recorder.finish(replay);
-        }
-        Ok(())
     }
 
     fn experience(&self, batch: &ReplayBatch, reward_scale: f32) -> Experience {
@@ -248,81 +322,5 @@ impl Training<'_> {
         let metric = so_far.last().map(|round| ("bound in the worlds", round.bound));
         let (step, of) = (so_far.len(), self.settings.max_rounds);
         report(self.observer, &Event { stage: "learn", step, of, metric })
-    }
-}
-
-/// What critics look at: the state, and the share of the horizon that is left.
-fn known(states: ArrayView2<'_, f32>, time: usize, horizon: usize) -> Array2<f32> {
-    let left = (horizon - time) as f32 / horizon as f32;
-    let left = Array2::from_elem((states.nrows(), 1), left);
-    concatenate(Axis(1), &[states, left.view()]).expect("as many rows")
-}
-
-/// How much each world counts: the derivative of the criterion by its return, not below zero, as a share.
-fn derivative(worlds: &[f64], factor: f64) -> Array1<f64> {
-    let (count, of) = (worlds.len() as f64, Estimate::of(worlds));
-    let spread = of.std_error * count.sqrt();
-    let pull = |value: f64| match spread > 0.0 {
-        true => factor * (value - of.mean) / ((count - 1.0) * spread),
-        false => 0.0,
-    };
-    let weights: Array1<f64> =
-        worlds.iter().map(|&value| (1.0 / count - pull(value)).max(0.0)).collect();
-    let total = weights.sum();
-    weights / total
-}
-
-/// Whole episodes in proportion to weights, as many as are wanted.
-fn shares(weights: &Array1<f64>, episodes: usize) -> Vec<usize> {
-    let mut sum = 0.0;
-    let mut given = 0;
-    let share = |weight: &f64| {
-        sum += weight;
-        let until = (sum * episodes as f64).round() as usize;
-        let mine = until.saturating_sub(given);
-        given = until.max(given);
-        mine
-    };
-    weights.iter().map(share).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use ndarray::array;
-
-    use super::*;
-
-    #[test]
-    fn weights_are_the_derivative_of_the_criterion() {
-        let (worlds, factor) = ([3.0, 4.0, 5.5, 6.0], 0.6);
-        let criterion = |worlds: &[f64]| {
-            let of = Estimate::of(worlds);
-            of.mean - factor * of.std_error * (worlds.len() as f64).sqrt()
-        };
-        let found = derivative(&worlds, factor);
-        let h = 1e-6;
-        for index in 0..worlds.len() {
-            let moved = |by: f64| {
-                let mut moved = worlds;
-                moved[index] += by;
-                criterion(&moved)
-            };
-            let slope = (moved(h) - moved(-h)) / (2.0 * h);
-            // All are above zero here, and sum to one.
-            assert!((found[index] - slope).abs() < 1e-8, "{} instead of {slope}", found[index]);
-        }
-    }
-
-    #[test]
-    fn worlds_that_promise_too_much_do_not_count() {
-        assert_eq!(derivative(&[0.0, 10.0, 10.0], 5.0), array![1.0, 0.0, 0.0]);
-        assert_eq!(derivative(&[2.0, 2.0], 5.0), array![0.5, 0.5]);
-    }
-
-    #[test]
-    fn shares_are_as_many_as_wanted() {
-        assert_eq!(shares(&array![0.5, 0.3, 0.2], 10), [5, 3, 2]);
-        assert_eq!(shares(&Array1::from_elem(3, 1.0 / 3.0), 10).iter().sum::<usize>(), 10);
-        assert_eq!(shares(&array![0.0, 1.0], 7), [0, 7]);
     }
 }

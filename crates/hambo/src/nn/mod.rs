@@ -16,7 +16,7 @@ mod op;
 pub use activation::Activation;
 pub(crate) use adam::Adam;
 pub use burn::tensor::Tensor;
-pub(crate) use burn::tensor::activation::softplus;
+pub(crate) use burn::tensor::activation::{log_softmax, softplus};
 pub use device::Device;
 pub(crate) use device::array;
 pub use layout::Layout;

@@ -2,6 +2,7 @@
 #![allow(dead_code)] // Each test file uses a part of it.
 
 pub(crate) mod linear;
+pub(crate) mod scalars;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,15 +1,10 @@
 //! A fit that was interrupted: all that it takes to go on and end with the same bits.
 
-use ndarray::Array2;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
-use serde::{Deserialize, Serialize};
-
 use super::best::Best;
-use crate::dataset::Subset;
-use crate::error::{BoxError, Error, Result};
-use crate::nn::{Adam, Mlps, array};
-use crate::progress::Observer;
-use crate::rng::{Seed, Stream};
+use crate::error::{BoxError, Result};
+use crate::exchange::{Exchange, Interruptible};
+use crate::nn::{Adam, Mlps};
+use crate::rng::Stream;
 
 /// Looks at the held-out likelihood between two times that the fit is kept.
 pub(super) const LOOKS: usize = 5;
@@ -23,126 +18,34 @@ pub(super) struct Half {
     pub(super) rng: Stream,
 }
 
-/// What is not an array.
-#[derive(Serialize, Deserialize)]
-struct Rest {
-    step: usize,
-    adam_steps: i32,
-    best_values: Vec<Option<f64>>,
-    best_steps: Vec<usize>,
-    looks_since: usize,
-    history: Vec<(usize, f64)>,
-    /// Numbers drawn from the stream of mini-batches.
-    drawn: String,
-}
-
-/// Where halves of a fit are kept, under a name that changes with everything the fit depends on.
-pub(super) struct Keeper<'a> {
-    name: String,
-    observer: &'a dyn Observer,
-}
-
-impl<'a> Keeper<'a> {
-    pub(super) fn new(
-        data: &Subset<'_>,
-        settings: &str,
-        seed: Seed,
-        observer: &'a dyn Observer,
-    ) -> Self {
-        let about = format!(
-            "{} {:?} {} {}",
-            data.dataset().identity().fingerprint,
-            data.episodes(),
-            seed.0,
-            settings
-        );
-        let hash = blake3::hash(about.as_bytes()).to_hex();
-        Self { name: format!("fit {}", &hash[..32]), observer }
-    }
-
-    fn failed(&self) -> impl Fn(BoxError) -> Error + '_ {
-        |source| Error::Kept { part: self.name.clone(), source }
-    }
-
-    /// Goes on where an earlier fit stopped, if there was one.
-    pub(super) fn go_on(&self, fresh: Half, networks: &mut Mlps) -> Result<Half> {
-        match self.observer.recall_half(&self.name).map_err(self.failed())? {
-            // A file that was cut short is as good as none.
-            Some(bytes) if SafeTensors::deserialize(&bytes).is_ok() => {
-                fresh.read(&bytes, networks).map_err(self.failed())
-            }
-            _ => Ok(fresh),
-        }
-    }
-
-    /// Keeps how far the fit has come.
-    pub(super) fn keep(&self, half: &Half, networks: &Mlps) -> Result<()> {
-        if !self.observer.keeps_halves() {
-            return Ok(());
-        }
-        self.observer.keep_half(&self.name, &half.write(networks)?).map_err(self.failed())
-    }
-}
-
 impl Half {
-    fn write(&self, networks: &Mlps) -> Result<Vec<u8>> {
-        let rest = Rest {
-            step: self.step,
-            adam_steps: self.adam.steps(),
-            best_values: self.best.values.iter().map(|v| v.is_finite().then_some(*v)).collect(),
-            best_steps: self.best.steps.clone(),
-            looks_since: self.best.looks_since,
-            history: self.history.clone(),
-            drawn: self.rng.get_word_pos().to_string(),
-        };
-        let broken = |error: BoxError| Error::Kept { part: "fit".into(), source: error };
-        let rest = serde_json::to_vec(&rest).map_err(|error| broken(error.into()))?;
-        let params = array(networks.params().clone());
-        let mut arrays = vec![("params", params), ("best", self.best.params.clone())];
-        if let Some([first, second]) = self.adam.moments() {
-            arrays.extend([("first", first), ("second", second)]);
-        }
-        let bytes: Vec<(&str, Dtype, Vec<usize>, Vec<u8>)> = arrays
-            .into_iter()
-            .map(|(name, values)| {
-                let shape = values.shape().to_vec();
-                let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-                (name, Dtype::F32, shape, bytes)
-            })
-            .chain([("rest", Dtype::U8, vec![rest.len()], rest)])
-            .collect();
-        let views = bytes.iter().map(|(name, dtype, shape, bytes)| {
-            let view = TensorView::new(*dtype, shape.clone(), bytes);
-            (*name, view.expect("each part has as many bytes as its shape says"))
-        });
-        Ok(serialize(views, None).expect("names are unique and shapes match"))
+    /// With the networks that are fitted.
+    pub(super) fn of<'a>(&'a mut self, networks: &'a mut Mlps) -> HalfFit<'a> {
+        HalfFit { half: self, networks }
     }
+}
 
-    fn read(mut self, bytes: &[u8], networks: &mut Mlps) -> Result<Self, BoxError> {
-        let parts = SafeTensors::deserialize(bytes)?;
-        let rest: Rest = serde_json::from_slice(parts.tensor("rest")?.data())?;
-        let shape = self.best.params.dim();
-        let matrix = |name: &str| -> Result<Array2<f32>, BoxError> {
-            let view = parts.tensor(name)?;
-            let (numbers, _) = view.data().as_chunks::<4>();
-            let values = numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
-            Ok(Array2::from_shape_vec(shape, values)?)
-        };
-        let device = networks.device();
-        networks.set_params(device.tensor(matrix("params")?.view()));
-        self.adam = match rest.adam_steps {
-            0 => Adam::default(),
-            steps => Adam::resumed([matrix("first")?, matrix("second")?], steps, device),
-        };
-        let values = rest.best_values.into_iter();
-        self.best = Best {
-            params: matrix("best")?,
-            values: values.map(|value| value.unwrap_or(f64::NEG_INFINITY)).collect(),
-            steps: rest.best_steps,
-            looks_since: rest.looks_since,
-        };
-        self.rng.set_word_pos(rest.drawn.parse()?);
-        (self.step, self.history) = (rest.step, rest.history);
-        Ok(self)
+/// What a fit can go on from.
+pub(super) struct HalfFit<'a> {
+    half: &'a mut Half,
+    networks: &'a mut Mlps,
+}
+
+impl Interruptible for HalfFit<'_> {
+    fn exchange(&mut self, with: &mut Exchange<'_>) -> Result<(), BoxError> {
+        let Half { step, adam, best, history, rng } = &mut *self.half;
+        with.networks("networks", self.networks)?;
+        with.adam("adam", adam, self.networks)?;
+        with.value("step", step)?;
+        with.value("history", history)?;
+        with.stream("mini-batches", rng)?;
+        with.matrix("best", &mut best.params)?;
+        // JSON has no infinity, which is what they start from.
+        let mut values: Vec<Option<f64>> =
+            best.values.iter().map(|value| value.is_finite().then_some(*value)).collect();
+        with.value("best values", &mut values)?;
+        best.values = values.into_iter().map(|value| value.unwrap_or(f64::NEG_INFINITY)).collect();
+        with.value("best steps", &mut best.steps)?;
+        with.value("looks since", &mut best.looks_since)
     }
 }

@@ -21,11 +21,12 @@ pub use cost::FitCost;
 pub use saved::SavedEnsemble;
 
 use self::best::Best;
-use self::half::{Half, Keeper, LOOKS};
+use self::half::{Half, LOOKS};
 use super::svgd::{self, SteinKernel};
 use super::{Dynamics, MemberPrediction, Members, Prediction, check_batch};
 use crate::dataset::{self, Batch, Dataset, Standardizer, Subset, Target};
 use crate::error::{Error, Result};
+use crate::exchange::Keeper;
 use crate::nn::{Activation, Adam, Device, Layout, Mlps, Tensor, array, softplus};
 use crate::progress::{Event, Observer, report};
 use crate::rng::Seed;
@@ -211,15 +212,17 @@ impl Ensemble {
         let train = data.only(|episode| bag.is_seen(episode));
         let looked_at = bag.rows_to_look_at(data, settings.held_out, seed);
         let mut model = Self::untrained(&train, settings, seed);
-        let keeper = Keeper::new(data, &format!("{settings:?}"), seed, observer);
-        let fresh = Half {
+        let mut half = Half {
             step: 0,
             adam: Adam::default(),
             best: Best::new(&model.networks),
             history: Vec::new(),
             rng: seed.stream("fit: mini-batches"),
         };
-        let mut half = keeper.go_on(fresh, &mut model.networks)?;
+        let (of, episodes) = (data.dataset().identity().fingerprint, data.episodes());
+        let about = format!("{of} {episodes:?} {} {settings:?}", seed.0);
+        let keeper = Keeper::new("fit", &about, observer);
+        keeper.go_on(&mut half.of(&mut model.networks))?;
         let most = settings.steps(train.rows());
         while half.step < most && half.best.looks_since < settings.patience {
             let rows = train.sample(settings.batch_size, &mut half.rng);
@@ -248,7 +251,7 @@ impl Ensemble {
             let stopped = report(observer, &event).err();
             let is_due = stopped.is_some() || step.is_multiple_of(LOOKS * settings.evaluate_every);
             if is_due {
-                keeper.keep(&half, &model.networks)?;
+                keeper.keep(&mut half.of(&mut model.networks))?;
             }
             if let Some(stopped) = stopped {
                 return Err(stopped);
