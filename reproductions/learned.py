@@ -58,7 +58,7 @@ def learned(name: str, seed: int) -> Row:
         learn_seconds = time.monotonic() - started
         judge = hambo.fit(rest, ensemble, seed=1_000 + seed, progress=False)
         result = hambo.evaluate(judge, str(path), against="logged", margin=0.0, **task)
-        truth, error = true_return(name, path)
+        truth, error = true_return(name, path, seed)
     sources = np.array(data.sources)
     returns = data.returns
     best_logged = max(returns[sources == source].mean() for source in np.unique(sources))
@@ -83,12 +83,13 @@ def learned(name: str, seed: int) -> Row:
     }
 
 
-def true_return(name: str, path: Path) -> tuple[float, float]:
-    """Mean and standard error over episodes of the environment itself."""
+def true_return(name: str, path: Path, seed: int) -> tuple[float, float]:
+    """Mean and standard error over episodes of the environment itself, other ones for every seed."""
     environment = ENVIRONMENTS[name]
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     envs = [environment.make() for _ in range(EPISODES)]
-    states = np.array([env.reset(seed=7_000_000 + index)[0] for index, env in enumerate(envs)], dtype=np.float32)
+    first = 7_000_000 + EPISODES * seed
+    states = np.array([env.reset(seed=first + index)[0] for index, env in enumerate(envs)], dtype=np.float32)
     totals, alive = np.zeros(EPISODES), np.ones(EPISODES, dtype=bool)
     for _ in range(environment.unit_horizon):
         [actions] = session.run(None, {"observation": states})
