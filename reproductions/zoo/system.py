@@ -97,12 +97,12 @@ class Steps:
     ended: Array
 
 
-def play(system: System, parameters: Parameters, rng: Rng, count: int, *, exploring: bool = False) -> Iterator[Steps]:
-    """Episodes side by side, from their start to the horizon or their end."""
+def play(system: System, act: Policy, rng: Rng, count: int, *, exploring: bool = False) -> Iterator[Steps]:
+    """Episodes of a policy side by side, from their start to the horizon or their end."""
     states, numbers = system.starts(rng, count), np.arange(count)
     for _ in range(system.horizon):
         seen = system.observed(states)
-        actions = system.act(parameters, seen)
+        actions = act(seen)
         if exploring:
             actions = system.explore(rng, actions)
         following = system.step(rng, states, actions)
@@ -114,10 +114,10 @@ def play(system: System, parameters: Parameters, rng: Rng, count: int, *, explor
             return
 
 
-def simulated_return(system: System, parameters: Parameters, seed: int, count: int) -> tuple[float, float]:
+def simulated_return(system: System, act: Policy, seed: int, count: int) -> tuple[float, float]:
     """Mean return of so many episodes, and its standard error."""
     returns = np.zeros(count)
-    for steps in play(system, parameters, np.random.default_rng(seed), count):
+    for steps in play(system, act, np.random.default_rng(seed), count):
         returns[steps.numbers] += steps.rewards
     return float(returns.mean()), float(returns.std(ddof=1) / np.sqrt(count))
 
@@ -127,7 +127,7 @@ def true_logged_return(system: System, source: str) -> tuple[float, float]:
     """Of whoever acted as that source, exploration included, and its standard error."""
     returns = np.zeros(TRUTH_EPISODES)
     rng = np.random.default_rng(TRUTH_SEEDS[0])
-    for steps in play(system, system.logged[source], rng, TRUTH_EPISODES, exploring=True):
+    for steps in play(system, policy(system, system.logged[source]), rng, TRUTH_EPISODES, exploring=True):
         returns[steps.numbers] += steps.rewards
     return float(returns.mean()), float(returns.std(ddof=1) / np.sqrt(TRUTH_EPISODES))
 
@@ -137,7 +137,7 @@ def true_return(system: System, parameters: Parameters) -> tuple[float, float]:
     exact = system.exact(parameters)
     if exact is not None:
         return exact, 0.0
-    return simulated_return(system, parameters, TRUTH_SEEDS[0], TRUTH_EPISODES)
+    return simulated_return(system, policy(system, parameters), TRUTH_SEEDS[0], TRUTH_EPISODES)
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,8 @@ def make_logs(system: System, seed: int) -> Logs:
     rng = np.random.default_rng([seed, 0])
     rows: list[dict[str, Array]] = []
     for index, (source, parameters) in enumerate(system.logged.items()):
-        for time, steps in enumerate(play(system, parameters, rng, system.episodes, exploring=True)):
+        episodes = play(system, policy(system, parameters), rng, system.episodes, exploring=True)
+        for time, steps in enumerate(episodes):
             last = time == system.horizon - 1
             rows.append(
                 {

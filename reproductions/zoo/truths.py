@@ -11,7 +11,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from system import TRUTH_EPISODES, TRUTH_SEEDS, Parameters, System, simulated_return, true_return
+from system import TRUTH_EPISODES, TRUTH_SEEDS, Parameters, System, policy, simulated_return, true_return
 from systems import SYSTEMS
 
 TABLE = Path(__file__).parent / "results" / "truths.csv"
@@ -33,7 +33,7 @@ def found_twice(system: System, kind: str) -> dict[str, str]:
     parameters = getattr(system, kind)
     exact = system.exact(parameters) is not None
     truth, error = true_return(system, parameters)
-    check, check_error = simulated_return(system, parameters, TRUTH_SEEDS[1], TRUTH_EPISODES)
+    check, check_error = simulated_return(system, policy(system, parameters), TRUTH_SEEDS[1], TRUTH_EPISODES)
     combined = (error**2 + check_error**2) ** 0.5
     # A system without noise has no error at all.
     apart = 0.0 if abs(truth - check) < 1e-9 * max(1.0, abs(truth)) else abs(truth - check) / combined

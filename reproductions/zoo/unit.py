@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import tomllib
-from system import Logs, Parameters, System, make_logs, policy, true_logged_return, true_return
+from system import Logs, Policy, System, make_logs, policy, true_logged_return, true_return
 from systems import SYSTEMS
 from tidy import Row
 from truths import recorded_truths
@@ -60,7 +60,7 @@ def run_unit(name: str, seed: int, kinds: list[str], settings: dict[str, Any]) -
             parameters = getattr(system, kind)
             truth = recorded_truths()[name, kind]
         for method, changes in settings["methods"].items():
-            row = evaluate(system, model, parameters, seed, settings, changes)
+            row = evaluate(system, model, policy(system, parameters), seed, settings, changes)
             unit = {"system": name, "policy": kind, "seed": seed, "method": method}
             unit |= {"truth": truth[0], "truth_error": truth[1]}
             unit |= {"parameters": json.dumps(parameters), "fit_seconds": round(fitted, 2)}
@@ -81,7 +81,7 @@ def about(logs: Logs) -> Row:
 def evaluate(
     system: System,
     model: hambo.Model,
-    parameters: Parameters,
+    policy: Policy | str,
     seed: int,
     settings: dict[str, Any],
     changes: dict[str, Any],
@@ -90,7 +90,7 @@ def evaluate(
     begun = time.monotonic()
     found = hambo.evaluate(
         model,
-        policy(system, parameters),
+        policy,
         horizon=system.horizon,
         reward=None if system.learns_reward else system.reward,
         termination=system.ended if system.ends else None,
