@@ -430,3 +430,31 @@ fn a_folder_is_one_log_with_the_words_of_all_files() {
     let found = read::open(folder.path(), &mapping()).unwrap().dataset;
     assert_eq!(found.identity(), plant.open(&rows).dataset.identity());
 }
+
+#[test]
+fn columns_that_say_what_they_are_for_are_not_taken_for_states() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("logs.csv");
+    let mut text =
+        "episode,step,x,v,push,reward,next_x,v_next,terminated,truncated,done\n".to_owned();
+    for row in 0..60 {
+        let (episode, step) = (row / 20, row % 20);
+        let (x, next, ends) = (f64::from(row).sin(), f64::from(row + 1).sin(), step == 19);
+        let push = row % 2;
+        writeln!(text, "{episode},{step},{x},{},{push},1,{next},{},False,{ends},{ends}", -x, -next)
+            .unwrap();
+    }
+    std::fs::write(&path, text).unwrap();
+    let proposal = profile(&path).unwrap().unwrap().proposal;
+    let mapping = &proposal.mapping;
+    assert_eq!(mapping.state, ["x", "v"]);
+    assert_eq!(mapping.next_state, ["next_x", "v_next"]);
+    assert_eq!(mapping.action, ["push"]);
+    assert_eq!(mapping.step.as_deref(), Some("step"));
+    assert_eq!(mapping.terminated.as_deref(), Some("terminated"));
+    assert_eq!(mapping.truncated.as_deref(), Some("truncated"));
+    assert_eq!(proposal.unused, ["done"]);
+    assert!(proposal.is_complete());
+    let read = read::open(&path, mapping).unwrap();
+    assert_eq!(read.dataset.rows(), 60);
+}

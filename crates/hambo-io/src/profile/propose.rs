@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::columns::{Column, Content, Groups};
 use super::remarks::unread_times;
-use crate::read::{Cut, Mapping};
+
+use crate::read::{AMBIGUOUS, Cut, Mapping, Role as Part};
 
 /// Parts of names that tell what a column is for.
 const EARNS: [&str; 6] = ["reward", "rewards", "profit", "revenue", "earnings", "score"];
@@ -99,6 +100,25 @@ pub(super) fn propose(
         found.mapping.step = Some(name(column));
         found.period = period(&columns[column], groups);
     }
+    for part in [Part::Step, Part::Terminated, Part::Truncated] {
+        let is_called = |&&column: &&usize| part.conventions().contains(&name(column).as_str());
+        let Some(&column) = free.iter().find(is_called) else { continue };
+        free.retain(|&other| other != column);
+        let place = match part {
+            Part::Step => &mut found.mapping.step,
+            Part::Terminated => &mut found.mapping.terminated,
+            _ => &mut found.mapping.truncated,
+        };
+        if place.is_none() {
+            *place = Some(name(column));
+            found.add(&name(column), part.key(), "by its name");
+        }
+    }
+    // Ends of which nobody can tell what they mean, and states after the step.
+    free.retain(|&column| !AMBIGUOUS.contains(&name(column).as_str()));
+    let (after, before): (Vec<usize>, _) =
+        free.into_iter().partition(|&column| earlier(columns, column).is_some());
+    free = before;
     for &column in apart {
         found.add(&name(column), "episode", "text that tells rows apart");
         found.mapping.episode.push(name(column));
@@ -174,6 +194,18 @@ pub(super) fn propose(
             }
         }
     }
+    let follows = |state: &String| {
+        let is_after = |&column: &usize| earlier(columns, column) == Some(state.as_str());
+        after.iter().copied().find(is_after)
+    };
+    let states = found.mapping.state.iter().chain(&found.mapping.exogenous);
+    // Without all of them, they are those of the following rows.
+    if let Some(next) = states.map(follows).collect::<Option<Vec<usize>>>() {
+        for column in next {
+            found.add(&name(column), "next_state", "a state after the step, by its name");
+            found.mapping.next_state.push(name(column));
+        }
+    }
     for &column in apart.iter().take(1) {
         found.add(&name(column), "exogenous", "the model may then tell them apart");
         found.mapping.exogenous.push(name(column));
@@ -196,6 +228,13 @@ impl Proposal {
         let has_action = !action.is_empty();
         !self.has_unread_times && has_state && has_action && reward.is_some() && has_ends
     }
+}
+
+/// The name of the column that holds what this one holds a step later, if that is what its name says.
+fn earlier(columns: &[Column], column: usize) -> Option<&str> {
+    let name = columns[column].name.as_str();
+    let stem = name.strip_prefix("next_").or_else(|| name.strip_suffix("_next"))?;
+    columns.iter().map(|column| column.name.as_str()).find(|other| *other == stem)
 }
 
 /// A name as a formula can hold it.

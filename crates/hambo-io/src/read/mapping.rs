@@ -154,7 +154,7 @@ impl Role {
 
     /// The names by which Minari, D4RL, RLlib and others call it. Two names are missing on purpose:
     /// `done` and `terminal` mean a true end in some libraries, a time limit in others.
-    fn conventions(self) -> &'static [&'static str] {
+    pub(crate) fn conventions(self) -> &'static [&'static str] {
         match self {
             Self::State => &["observations", "observation", "obs", "states", "state"],
             Self::Action => &["actions", "action"],
@@ -178,7 +178,7 @@ impl Role {
 }
 
 /// Names that do not say which end they mean.
-const AMBIGUOUS: [&str; 5] = ["done", "dones", "terminal", "is_terminal", "is_last"];
+pub(crate) const AMBIGUOUS: [&str; 5] = ["done", "dones", "terminal", "is_terminal", "is_last"];
 
 /// The columns to read, as indices into a file's columns.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -40,6 +40,7 @@ pub(crate) use spikes::remove as remove_spikes;
 pub(crate) use detect::tables;
 pub(crate) use episodes::Sink;
 pub(crate) use log::Log;
+pub(crate) use mapping::{AMBIGUOUS, Role};
 pub(crate) use memory::Memory;
 pub(crate) use table::{Key, Kind, Table, Values};
 pub(crate) use time::{duration, looks_like_one, moment};
