@@ -154,22 +154,7 @@ def _of_numbers(data: Dataset, numbers: npt.NDArray[np.int64]) -> Dataset:
         raise DataError("no episode is left; choose at least one")
     if len(set(numbers.tolist())) != len(numbers):
         raise SettingError("an episode is asked for twice, and would count as two; ask for each once")
-    parts = taken_apart(data)
-    spans = [data._inner.episodes[number][:2] for number in numbers]
-    rows = np.concatenate([np.arange(start, end) for start, end in spans])
-    return Dataset._of(
-        put_together(
-            Parts(
-                columns=tuple(block[rows] for block in parts.columns),
-                lengths=[parts.lengths[number] for number in numbers],
-                flags=[parts.flags[number] for number in numbers],
-                names=parts.names,
-                sources=None if parts.sources is None else [parts.sources[number] for number in numbers],
-                gaps=[parts.gaps[number] for number in numbers],
-                exogenous=parts.exogenous,
-            )
-        )
-    )
+    return Dataset._of(data._inner.selected(numbers.tolist()))
 
 
 def _check_widths(apart: list[Parts]) -> None:

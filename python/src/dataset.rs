@@ -156,6 +156,11 @@ impl Dataset {
         self.inner.episodes().iter().flat_map(|episode| episode.gaps.clone()).collect()
     }
 
+    /// These episodes, in this order.
+    fn selected(&self, episodes: Vec<usize>) -> PyResult<Self> {
+        self.changed(|data| Ok(data.selected(episodes)))
+    }
+
     /// The episodes that are not in `other`.
     fn without(&self, other: &Self) -> PyResult<Self> {
         let marks = EpisodeMarks::of(&other.inner);

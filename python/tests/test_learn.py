@@ -100,3 +100,12 @@ def test_other_opponents_teach_as_well(model: hambo.EnsembleModel, tmp_path: Pat
     settings = dataclasses.replace(QUICK, against=against, branch=3, penalty=0.5)
     learned = hambo.learn(model, tmp_path / "policy.onnx", settings, horizon=5, progress=False)
     assert len(learned.rounds) == 3 and learned.path.exists()
+
+
+def test_halves_share_no_episode_where_episodes_are_alike_by_chance() -> None:
+    # Ten episodes, all the same.
+    steps = np.tile(np.arange(4, dtype=np.float32), 10)
+    data = hambo.Dataset.from_arrays(steps, steps % 2, steps, steps + 1, episode=np.repeat(np.arange(10), 4))
+    half, rest = data.split(0.5, seed=0)
+    assert len(data.without(half)) == len(rest) == 20
+    assert len(rest.without(half)) == 20

@@ -1,10 +1,13 @@
 //! Episodes told apart by their content, whatever file they are in.
 
+use std::collections::HashMap;
+
 use blake3::Hasher;
 
 use super::Dataset;
 
-/// One mark per episode, the same for the same states, actions and rewards.
+/// One mark per episode, the same for the same states, actions and rewards. Where those are few, episodes are alike by
+/// chance, so that the second copy in a dataset has a mark of its own, and so on; a part of a dataset keeps its marks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EpisodeMarks {
     /// Increasing.
@@ -14,7 +17,7 @@ pub struct EpisodeMarks {
 impl EpisodeMarks {
     /// Of all episodes.
     pub fn of(data: &Dataset) -> Self {
-        Self::new((0..data.episodes().len()).map(|episode| mark(data, episode)).collect())
+        Self::new(data.marks().to_vec())
     }
 
     /// Of marks that were kept.
@@ -64,12 +67,36 @@ impl EpisodeMarks {
 impl Dataset {
     /// A copy without the marked episodes. `None` if nothing would be left.
     pub fn without(&self, marks: &EpisodeMarks) -> Option<Self> {
-        let others = self.all().only(|episode| !marks.holds(mark(self, episode)));
+        let others = self.all().only(|episode| !marks.holds(self.marks()[episode]));
         (!others.episodes().is_empty()).then(|| others.to_dataset())
+    }
+
+    /// One per episode.
+    pub(super) fn marks(&self) -> &[u64] {
+        self.marks.get_or_init(|| {
+            let mut copies: HashMap<u64, u64> = HashMap::new();
+            let of_copy = |episode: usize| {
+                let content = content(self, episode);
+                let earlier = copies.entry(content).or_default();
+                *earlier += 1;
+                copy(content, *earlier - 1)
+            };
+            (0..self.episodes.len()).map(of_copy).collect()
+        })
     }
 }
 
-fn mark(data: &Dataset, episode: usize) -> u64 {
+/// The mark of a copy, counted from zero.
+fn copy(content: u64, number: u64) -> u64 {
+    match number {
+        0 => content,
+        _ => {
+            first_bytes(Hasher::new().update(&content.to_le_bytes()).update(&number.to_le_bytes()))
+        }
+    }
+}
+
+fn content(data: &Dataset, episode: usize) -> u64 {
     let rows = data.episodes()[episode].rows.clone();
     let mut hasher = Hasher::new();
     let mut add = |buffer: &[f32], width: usize| {
@@ -81,6 +108,10 @@ fn mark(data: &Dataset, episode: usize) -> u64 {
     add(&data.states, data.state_dim);
     add(&data.actions, data.action_dim);
     add(&data.rewards, 1);
+    first_bytes(&hasher)
+}
+
+fn first_bytes(hasher: &Hasher) -> u64 {
     let mut mark = [0; 8];
     mark.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
     u64::from_le_bytes(mark)
@@ -117,6 +148,17 @@ mod tests {
         assert_eq!(left.states(), data(&[1.0, 2.0]).states());
         assert_eq!(left.identity(), data(&[1.0, 2.0]).identity());
         assert!(all.without(&all_marks).is_none());
+    }
+
+    #[test]
+    fn episodes_that_are_alike_by_chance_are_left_out_one_by_one() {
+        let all = data(&[0.0, 1.0, 0.0, 0.0]);
+        let part = all.all().only(|episode| episode == 0 || episode == 2).to_dataset();
+        let rest = all.without(&EpisodeMarks::of(&part)).unwrap();
+        assert_eq!(rest.states(), data(&[1.0, 0.0]).states());
+        assert_eq!(EpisodeMarks::of(&rest).among(&EpisodeMarks::of(&part)), 0);
+        // Nobody knows where this one is from.
+        assert_eq!(EpisodeMarks::of(&data(&[0.0])).among(&EpisodeMarks::of(&part)), 1);
     }
 
     #[test]

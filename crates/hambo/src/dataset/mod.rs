@@ -19,6 +19,7 @@ mod usual;
 mod validate;
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,8 @@ pub struct Dataset {
     exogenous: Vec<usize>,
     names: Option<ColumnNames>,
     notes: Vec<DatasetNote>,
+    /// One per episode, once somebody asks.
+    marks: OnceLock<Vec<u64>>,
 }
 
 /// Rows gathered from a dataset.
@@ -91,6 +94,7 @@ impl Dataset {
             exogenous: Vec::new(),
             names,
             notes: checked.notes,
+            marks: OnceLock::new(),
         })
     }
 

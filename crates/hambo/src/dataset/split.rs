@@ -22,11 +22,20 @@ impl Dataset {
     pub fn all(&self) -> Subset<'_> {
         Subset::new(self, (0..self.episodes.len()).collect())
     }
+
+    /// A copy of these episodes, in this order; panics on one that does not exist.
+    pub fn selected(&self, episodes: Vec<usize>) -> Self {
+        Subset::in_order(self, episodes).to_dataset()
+    }
 }
 
 impl<'a> Subset<'a> {
     fn new(dataset: &'a Dataset, mut episodes: Vec<usize>) -> Self {
         episodes.sort_unstable();
+        Self::in_order(dataset, episodes)
+    }
+
+    fn in_order(dataset: &'a Dataset, episodes: Vec<usize>) -> Self {
         let mut rows = 0;
         let row_ends = episodes
             .iter()
@@ -93,6 +102,12 @@ impl<'a> Subset<'a> {
             exogenous: all.exogenous.clone(),
             names: all.names.clone(),
             notes: all.notes.clone(),
+            marks: self
+                .episodes
+                .iter()
+                .map(|&episode| all.marks()[episode])
+                .collect::<Vec<_>>()
+                .into(),
         }
     }
 
