@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow
 import pyarrow.parquet
-from environments import ENVIRONMENTS, Actor, Environment, lockstep
+from environments import ENVIRONMENTS, Actor, Behaviour, Environment, lockstep
 
 
 def transitions(environment: Environment, kind: str, rows: int, seed: int) -> pyarrow.Table:
@@ -20,7 +20,8 @@ def transitions(environment: Environment, kind: str, rows: int, seed: int) -> py
     parts = []
     for index, checkpoint in enumerate(behaviours):
         share = rows // len(behaviours) + (index < rows % len(behaviours))
-        parts.append(_log(environment, checkpoint, share, seed * len(behaviours) + index))
+        actor = Actor(environment, checkpoint, stochastic=True)
+        parts.append(logged(environment, actor, share, seed * len(behaviours) + index))
     names = np.repeat([str(checkpoint) for checkpoint in behaviours], [len(part["step"]) for part in parts])
     for index in range(1, len(parts)):
         parts[index]["episode"] = parts[index]["episode"] + parts[index - 1]["episode"].max() + 1
@@ -28,8 +29,8 @@ def transitions(environment: Environment, kind: str, rows: int, seed: int) -> py
     return pyarrow.table({**columns, "source": names})
 
 
-def _log(environment: Environment, checkpoint: int, rows: int, seed: int) -> dict[str, np.ndarray]:
-    actor = Actor(environment, checkpoint, stochastic=True)
+def logged(environment: Environment, actor: Behaviour, rows: int, seed: int) -> dict[str, np.ndarray]:
+    """Columns of so many transitions."""
     limit = environment.time_limit
     # One episode after the other, so that short ones are not more frequent than they should be.
     run = lockstep(environment, actor, episodes=rows, seed=seed, width=1)
@@ -64,6 +65,12 @@ def _log(environment: Environment, checkpoint: int, rows: int, seed: int) -> dic
         "truncated": np.array(truncated),
     }
     return narrow | wide
+
+
+def block(table: pyarrow.Table, stem: str) -> np.ndarray:
+    """The columns `stem_0`, `stem_1`, ... side by side."""
+    names = [name for name in table.column_names if name.startswith(f"{stem}_")]
+    return np.stack([table[name].to_numpy() for name in names], axis=1)
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """The environments of the benchmark, their policies, and the settings of the paper."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,9 @@ import onnxruntime
 POLICIES = Path(__file__).parent / "policies"
 OFFLINE = ["bc", "td3_bc", "sac_in_model"]
 """Policies that were learned from the logs alone, see `offline.py`."""
+
+Behaviour = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+"""Actions for observations."""
 
 Checkpoint = int | str
 """A policy by its training steps, or one of `OFFLINE`."""
@@ -157,7 +160,7 @@ class Actor:
 
 
 def lockstep(
-    environment: Environment, actor: Actor, *, episodes: int, seed: int, width: int = 50
+    environment: Environment, actor: Behaviour, *, episodes: int, seed: int, width: int = 50
 ) -> Iterator[tuple[list[int], np.ndarray, np.ndarray, list[tuple[np.ndarray, float, bool]]]]:
     """Runs `episodes` episodes, `width` at a time, each until it terminates or the caller stops asking.
 

@@ -14,10 +14,9 @@ from pathlib import Path
 import d3rlpy
 import gymnasium
 import numpy as np
-import pyarrow
 import torch
 from d3rlpy.models.encoders import VectorEncoderFactory
-from data import transitions
+from data import block, transitions
 from environments import ENVIRONMENTS, OFFLINE, POLICIES, Environment
 from stable_baselines3 import SAC
 
@@ -30,12 +29,6 @@ PENDULUM = Pendulum()
 SEED = 0
 STEPS = {"bc": 10_000, "td3_bc": 30_000, "sac_in_model": 30_000}
 HIDDEN = [128, 128]
-
-
-def block(table: pyarrow.Table, stem: str) -> np.ndarray:
-    """The columns `stem_0`, `stem_1`, ... side by side."""
-    names = [name for name in table.column_names if name.startswith(f"{stem}_")]
-    return np.stack([table[name].to_numpy() for name in names], axis=1)
 
 
 def learn_by_d3rlpy(environment: Environment, name: str, rows: int) -> torch.nn.Module:
