@@ -32,6 +32,18 @@ pub(crate) struct ReplayBatch {
 }
 
 impl ReplayBatch {
+    /// Some of its rows.
+    fn select(&self, rows: &[usize]) -> Self {
+        let column = |of: &Array1<f32>| of.select(Axis(0), rows);
+        Self {
+            inputs: self.inputs.select(Axis(0), rows),
+            choices: self.choices.select(Axis(0), rows),
+            rewards: column(&self.rewards),
+            next_inputs: self.next_inputs.select(Axis(0), rows),
+            goes_on: column(&self.goes_on),
+        }
+    }
+
     /// All rows of some batches.
     pub(crate) fn together(batches: Vec<Self>) -> Self {
         let matrix = |of: fn(&Self) -> ArrayView2<'_, f32>| {
@@ -146,6 +158,14 @@ impl Recorder {
     pub(crate) fn finish(self, replay: &mut Replay) {
         if let Some(last) = self.waiting {
             replay.extend(&last.ended());
+        }
+    }
+
+    /// The rollout is cut off: what follows its last steps is not known, except where they ended an episode.
+    pub(crate) fn cut(self, replay: &mut Replay) {
+        if let Some(last) = self.waiting {
+            let rows: Vec<usize> = (0..last.ended.len()).filter(|&row| last.ended[row]).collect();
+            replay.extend(&last.ended().select(&rows));
         }
     }
 }

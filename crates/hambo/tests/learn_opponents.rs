@@ -3,9 +3,14 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use hambo::internals::{Arena, train};
-use hambo::{LearnAgainst, LearnSettings, LearnedPolicy, Policy, RowStreams, Seed, Silent};
-use ndarray::Array2;
+use hambo::{
+    BoxError, LearnAgainst, LearnSettings, LearnedPolicy, Policy, RowStreams, Seed, Silent,
+    Termination, Transitions,
+};
+use ndarray::{Array1, Array2};
 
 use common::scalars::{HORIZON, Scalars, task};
 
@@ -109,4 +114,34 @@ fn short_episodes_from_logged_states_teach_as_well() {
     println!("copy {copy:.3}, short {short:.3}, whole {whole:.3}");
     assert!(short > whole - 0.05 * whole.abs(), "{short}, not {whole}");
     assert!(copy < 2.0 * whole, "nothing was left to learn");
+}
+
+/// Every episode ends at once.
+struct Always;
+
+impl Termination for Always {
+    fn terminated(&self, transitions: &Transitions<'_>) -> Result<Array1<bool>, BoxError> {
+        Ok(Array1::from_elem(transitions.states.nrows(), true))
+    }
+}
+
+#[test]
+fn episodes_that_end_at_once_teach_little_and_break_nothing() {
+    let (worlds, mut task) = (Scalars::of_effects(&EFFECTS), task());
+    task.termination = Some(Arc::new(Always));
+    use LearnAgainst::{Ca, Da1, Mopo, Worlds};
+    for against in [Worlds, Ca, Da1, Mopo] {
+        for branch in [None, Some(3), Some(1_000)] {
+            let settings = LearnSettings {
+                branch,
+                episodes: 3,
+                gradient_steps: 2,
+                max_rounds: 2,
+                clone_steps: 1,
+                ..settings(against)
+            };
+            let found = train(&worlds.arena(&task), &settings, Seed(0), &Silent).unwrap();
+            assert_eq!(found.rounds.len(), 3);
+        }
+    }
 }

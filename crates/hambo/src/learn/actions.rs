@@ -32,6 +32,9 @@ pub struct ActionLimits {
 impl ActionSpace {
     /// What was done in logs: one of a few things in every column, or anything in between.
     pub fn of(columns: &[LoggedActions], logged: ArrayView2<'_, f32>) -> Result<Self> {
+        if columns.is_empty() || logged.nrows() == 0 {
+            return Err(Error::TooFewEpisodes { found: 0 });
+        }
         let chooses = |column: &LoggedActions| matches!(column, LoggedActions::Choices(_));
         if columns.iter().all(chooses) {
             // By their bits, which order as the numbers do, or as good as that.
@@ -146,5 +149,6 @@ mod tests {
         let columns = [LoggedActions::Range(-2.0, 4.0), LoggedActions::Choices(vec![3.0, 4.0])];
         let error = ActionSpace::of(&columns, array![[0.0, 3.0]].view()).unwrap_err();
         assert!(error.to_string().contains("column 2"), "{error}");
+        assert!(ActionSpace::of(&[], Array2::zeros((0, 1)).view()).is_err());
     }
 }

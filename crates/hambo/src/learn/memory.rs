@@ -52,7 +52,7 @@ pub(super) struct Memory<'a> {
     pools: &'a mut Pools,
     actions: &'a ActionSpace,
     /// Whether episodes are cut off, and go on in truth.
-    pub(super) branches: bool,
+    branches: bool,
     /// Called in every step.
     watch: &'a dyn Fn() -> Result<()>,
     recorder: Recorder,
@@ -84,12 +84,22 @@ impl<'a> Memory<'a> {
         Ok(())
     }
 
+    /// What somebody recorded of the same episodes is complete.
+    pub(super) fn end(&self, recorder: Recorder, replay: &mut Replay) {
+        end(recorder, replay, self.branches);
+    }
+
     /// The episodes in that world are over.
     pub(super) fn finish(&mut self, world: usize) {
-        let recorder = std::mem::take(&mut self.recorder);
-        if !self.branches {
-            recorder.finish(&mut self.pools.0[world]);
-        }
+        let (recorder, pool) = (std::mem::take(&mut self.recorder), &mut self.pools.0[world]);
+        end(recorder, pool, self.branches);
+    }
+}
+
+fn end(recorder: Recorder, replay: &mut Replay, branches: bool) {
+    match branches {
+        true => recorder.cut(replay),
+        false => recorder.finish(replay),
     }
 }
 

@@ -176,9 +176,7 @@ impl<L: Learner> Rival<L> {
             recorder.add(step, inputs_of_step(step), choices, &mut self.replay);
             if teaches { memory.add(0, step) } else { memory.watch() }
         })?;
-        if !memory.branches {
-            recorder.finish(&mut self.replay);
-        }
+        memory.end(recorder, &mut self.replay);
         memory.finish(0);
         Ok(())
     }

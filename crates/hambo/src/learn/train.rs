@@ -85,9 +85,10 @@ pub fn train(
     if members < 2 {
         return Err(Error::NoMembers { variant: "learning".into(), members });
     }
-    let branched = settings.branch.map(|steps| Task {
+    let is_shorter = |steps: &usize| steps + 1 < arena.game.task.horizon;
+    let branched = settings.branch.filter(is_shorter).map(|steps| Task {
         // One more, because what follows a step is known one step later.
-        horizon: (steps + 1).min(arena.game.task.horizon),
+        horizon: steps + 1,
         initial_states: InitialStates::Fixed(arena.logged.0.clone()),
         ..arena.game.task.clone()
     });
