@@ -190,3 +190,19 @@ def lockstep(
         for number, (_, _, terminated) in zip(numbers, outcomes, strict=True):
             if terminated or number in (ended or ()):
                 idle.append(running.pop(number)[0])
+
+
+def played(environment: Environment, actor: Behaviour, *, episodes: int, steps: int, seed: int) -> np.ndarray:
+    """The rewards of every episode, `[episodes, steps]`; zero after its end."""
+    rewards, taken = np.zeros((episodes, steps)), np.zeros(episodes, dtype=int)
+    run = lockstep(environment, actor, episodes=episodes, seed=seed)
+    ended: set[int] | None = None
+    while True:
+        try:
+            numbers, _, _, outcomes = run.send(ended)
+        except StopIteration:
+            return rewards
+        for number, (_, reward, _) in zip(numbers, outcomes, strict=True):
+            rewards[number, taken[number]] = reward
+            taken[number] += 1
+        ended = {number for number in numbers if taken[number] == steps}

@@ -25,8 +25,8 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 import numpy as np
 import onnxruntime
 import pyarrow
-from data import block, logged
-from environments import ENVIRONMENTS, Actor, Behaviour, Environment, lockstep
+from data import logged
+from environments import ENVIRONMENTS, Actor, Behaviour, Environment, played
 from tidy import Row, read_rows, write_rows
 
 import hambo
@@ -83,19 +83,9 @@ def by_peer(
 ) -> tuple[Behaviour, int]:
     """The policy of a learner of d3rlpy after so much processor time, and its gradient steps."""
     import d3rlpy
+    from d3rlpy_logs import as_d3rlpy
 
-    data = d3rlpy.dataset.MDPDataset(
-        block(table, "obs"),
-        block(table, "action"),
-        table["reward"].to_numpy(),
-        table["terminated"].to_numpy(),
-        table["truncated"].to_numpy(),
-    )
-    space = environment.make().action_space
-    scalers = {
-        "observation_scaler": d3rlpy.preprocessing.StandardObservationScaler(),
-        "action_scaler": d3rlpy.preprocessing.MinMaxActionScaler(minimum=space.low, maximum=space.high),
-    }
+    data, scalers = as_d3rlpy(environment, table)
     configs = {
         "bc": d3rlpy.algos.BCConfig,
         "td3_bc": d3rlpy.algos.TD3PlusBCConfig,
@@ -118,23 +108,6 @@ def by_peer(
     return lambda states, _: learner.predict(states.astype(np.float32)), steps
 
 
-def true_return(environment: Environment, policy: Behaviour, seed: int) -> tuple[float, float]:
-    """Mean and standard error over episodes of the environment itself."""
-    totals, steps = np.zeros(EPISODES), np.zeros(EPISODES, dtype=int)
-    run = lockstep(environment, policy, episodes=EPISODES, seed=7_000_000 + seed)
-    ended: set[int] | None = None
-    while True:
-        try:
-            numbers, _, _, outcomes = run.send(ended)
-        except StopIteration:
-            break
-        for number, (_, reward, _) in zip(numbers, outcomes, strict=True):
-            totals[number] += reward
-            steps[number] += 1
-        ended = {number for number in numbers if steps[number] == HORIZON}
-    return float(totals.mean()), float(totals.std(ddof=1) / np.sqrt(EPISODES))
-
-
 def learned(name: str, data: str, rows: int, seed: int, learner: str, seconds: float | None) -> Row:
     """One row of the table."""
     environment = ENVIRONMENTS[name]
@@ -146,7 +119,8 @@ def learned(name: str, data: str, rows: int, seed: int, learner: str, seconds: f
         assert seconds is not None
         policy, steps = by_peer(environment, table, learner, seed, seconds)
     spent = time.process_time() - begun
-    truth, error = true_return(environment, policy, seed)
+    returns = played(environment, policy, episodes=EPISODES, steps=HORIZON, seed=7_000_000 + seed).sum(axis=1)
+    truth, error = float(returns.mean()), float(returns.std(ddof=1) / np.sqrt(EPISODES))
     worst, best = REFERENCES[name]
     row: Row = {"environment": name, "data": data, "rows": rows, "seed": seed, "learner": learner, "steps": steps}
     row |= {"processor_seconds": round(spent, 1), "truth": truth, "truth_error": error}

@@ -16,7 +16,8 @@ import gymnasium
 import numpy as np
 import torch
 from d3rlpy.models.encoders import VectorEncoderFactory
-from data import block, transitions
+from d3rlpy_logs import as_d3rlpy
+from data import transitions
 from environments import ENVIRONMENTS, OFFLINE, POLICIES, Environment
 from stable_baselines3 import SAC
 
@@ -32,20 +33,9 @@ HIDDEN = [128, 128]
 
 
 def learn_by_d3rlpy(environment: Environment, name: str, rows: int) -> torch.nn.Module:
-    """Standardised observations and actions within [-1, 1], as d3rlpy recommends."""
+    """By its recommended scales."""
     table = transitions(environment, "mixed", rows, SEED)
-    data = d3rlpy.dataset.MDPDataset(
-        block(table, "obs"),
-        block(table, "action"),
-        table["reward"].to_numpy(),
-        table["terminated"].to_numpy(),
-        table["truncated"].to_numpy(),
-    )
-    space = environment.make().action_space
-    scalers = {
-        "observation_scaler": d3rlpy.preprocessing.StandardObservationScaler(),
-        "action_scaler": d3rlpy.preprocessing.MinMaxActionScaler(minimum=space.low, maximum=space.high),
-    }
+    data, scalers = as_d3rlpy(environment, table)
     encoder = VectorEncoderFactory(HIDDEN)
     d3rlpy.seed(SEED)
     if name == "bc":

@@ -9,7 +9,7 @@ import csv
 import sys
 
 import numpy as np
-from environments import ENVIRONMENTS, POLICIES, Actor, Checkpoint, Environment, lockstep
+from environments import ENVIRONMENTS, POLICIES, Actor, Checkpoint, Environment, played
 
 TABLE = POLICIES / "returns.csv"
 COLUMNS = ["environment", "checkpoint", "horizon", "episodes", "mean", "std_error"]
@@ -19,19 +19,7 @@ SEED = 12_345
 def true_returns(environment: Environment, checkpoint: Checkpoint) -> list[dict[str, str]]:
     """One row per horizon, all from the same episodes."""
     episodes, longest = environment.truth_episodes, max(environment.horizons)
-    rewards = np.zeros((episodes, longest))
-    steps = np.zeros(episodes, dtype=int)
-    run = lockstep(environment, Actor(environment, checkpoint), episodes=episodes, seed=SEED)
-    ended: set[int] | None = None
-    while True:
-        try:
-            numbers, _, _, outcomes = run.send(ended)
-        except StopIteration:
-            break
-        for number, (_, reward, _) in zip(numbers, outcomes, strict=True):
-            rewards[number, steps[number]] = reward
-            steps[number] += 1
-        ended = {number for number in numbers if steps[number] == longest}
+    rewards = played(environment, Actor(environment, checkpoint), episodes=episodes, steps=longest, seed=SEED)
     rows = []
     for horizon in environment.horizons:
         totals = rewards[:, :horizon].sum(axis=1)
