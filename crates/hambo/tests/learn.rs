@@ -9,12 +9,12 @@ use hambo::rollout::{collect, simulate};
 use hambo::task::NoisyPolicy;
 use hambo::task::point_env::{self, PointEnv};
 use hambo::{
-    BoxError, Evaluation, EvaluationSettings, LearnSettings, Model, ModelSettings, Policy,
-    RowStreams, Seed, Silent, Streams, Verdict,
+    BoxError, Evaluation, EvaluationSettings, LearnAgainst, LearnSettings, Model, ModelSettings,
+    Policy, RowStreams, Seed, Silent, Streams, Verdict,
 };
 use ndarray::{Array2, ArrayView2};
 
-use common::scalars::{HORIZON, Scalars, task};
+use common::scalars::{HORIZON, Scalars, settings, task};
 
 /// The criterion for u = -gain x, from starts ±1 and ±2, for worlds that are played exactly.
 fn criterion(worlds: &Scalars, gain: f32, factor: f64) -> f64 {
@@ -46,15 +46,7 @@ fn on_linear_worlds_a_policy_is_learned_that_is_as_safe_as_the_best_linear_one()
     let factor = 2.3534 * 1.25_f64.sqrt();
     let gains = (0..200).map(|index| index as f32 / 100.0);
     let best = gains.map(|gain| criterion(&worlds, gain, factor)).fold(f64::MIN, f64::max);
-    let settings = LearnSettings {
-        hidden: vec![32; 2],
-        batch_size: 128,
-        episodes: 40,
-        gradient_steps: 400,
-        judged_episodes: 4,
-        max_rounds: 25,
-        ..Default::default()
-    };
+    let settings = settings(LearnAgainst::Worlds);
     for seed in 0..5 {
         let learned = train(&worlds.arena(&task), &settings, Seed(seed), &Silent).unwrap();
         let found = learned.rounds[learned.best_round].bound;

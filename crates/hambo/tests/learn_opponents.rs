@@ -12,7 +12,7 @@ use hambo::{
 };
 use ndarray::{Array1, Array2};
 
-use common::scalars::{HORIZON, Scalars, task};
+use common::scalars::{HORIZON, Scalars, settings, task};
 
 /// What an adversary may do with an action, in every step anew.
 type Effects = [f32];
@@ -53,19 +53,6 @@ fn feedback(policy: &LearnedPolicy) -> impl Fn(f32) -> f32 {
 
 fn learned(arena: &Arena<'_>, settings: &LearnSettings) -> LearnedPolicy {
     train(arena, settings, Seed(0), &Silent).unwrap().policy
-}
-
-fn settings(against: LearnAgainst) -> LearnSettings {
-    LearnSettings {
-        against,
-        hidden: vec![32; 2],
-        batch_size: 128,
-        episodes: 40,
-        gradient_steps: 400,
-        judged_episodes: 4,
-        max_rounds: 25,
-        ..Default::default()
-    }
 }
 
 const EFFECTS: [f32; 4] = [0.5, 0.9, 1.3, 1.7];

@@ -8,8 +8,8 @@ use hambo::internals::{Arena, Game, Noise};
 use hambo::rollout::Limits;
 use hambo::task::InitialStates;
 use hambo::{
-    ActionLimits, ActionSpace, AdversarySettings, BoxError, Policy, Result, Reward, RowStreams,
-    Task, Transitions,
+    ActionLimits, ActionSpace, AdversarySettings, BoxError, LearnAgainst, LearnSettings, Policy,
+    Result, Reward, RowStreams, Task, Transitions,
 };
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, array};
 
@@ -136,4 +136,18 @@ fn logged() -> (Array2<f32>, Array2<f32>) {
     let states = Array2::from_shape_fn((400, 1), |(row, _)| row as f32 / 100.0 - 2.0);
     let actions = &states * -0.3;
     (states, actions)
+}
+
+/// Small enough for these worlds.
+pub(crate) fn settings(against: LearnAgainst) -> LearnSettings {
+    LearnSettings {
+        against,
+        hidden: vec![32; 2],
+        batch_size: 128,
+        episodes: 40,
+        gradient_steps: 400,
+        judged_episodes: 4,
+        max_rounds: 25,
+        ..Default::default()
+    }
 }
