@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import errors, tasks, trackers
     from ._backtest import backtest
+    from ._baselines import baselines
     from ._dataset import Dataset, Episode
     from ._evaluate import evaluate, rank
     from ._evaluation import Evaluation
@@ -34,10 +35,20 @@ if TYPE_CHECKING:
     from ._learn import Learned, Learner, LearnRound, learn
     from ._model import EnsembleModel, GaussianProcessModel, Model, Prediction, fit, load
     from ._native import __version__
+    from ._opinions import Baselines, Opinion
     from ._progress import Progress
     from ._ranking import Ranking
     from ._replay import Backtest, Claim, Demand, Estimate, Replay, ReplayedGroup
-    from ._settings import Adversary, Ensemble, Fixed, GaussianProcess, Kernel, StateBounds, Thresholds
+    from ._settings import (
+        Adversary,
+        BaselineSettings,
+        Ensemble,
+        Fixed,
+        GaussianProcess,
+        Kernel,
+        StateBounds,
+        Thresholds,
+    )
     from ._threads import set_threads
     from ._warning import Warning
     from .errors import HamboError
@@ -45,6 +56,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Adversary",
     "Backtest",
+    "BaselineSettings",
+    "Baselines",
     "Claim",
     "ConstraintResult",
     "Dataset",
@@ -65,6 +78,7 @@ __all__ = [
     "Learned",
     "Learner",
     "Model",
+    "Opinion",
     "Place",
     "Prediction",
     "Progress",
@@ -80,6 +94,7 @@ __all__ = [
     "Warning",
     "__version__",
     "backtest",
+    "baselines",
     "collect",
     "errors",
     "evaluate",
@@ -95,6 +110,7 @@ __all__ = [
 
 _HOMES = {
     "_backtest": ("backtest",),
+    "_baselines": ("baselines",),
     "_dataset": ("Dataset", "Episode"),
     "_evaluate": ("evaluate", "rank"),
     "_evaluation": ("Evaluation",),
@@ -113,10 +129,20 @@ _HOMES = {
     "_learn": ("LearnRound", "Learned", "Learner", "learn"),
     "_model": ("EnsembleModel", "GaussianProcessModel", "Model", "Prediction", "fit", "load"),
     "_native": ("__version__",),
+    "_opinions": ("Baselines", "Opinion"),
     "_progress": ("Progress",),
     "_ranking": ("Ranking",),
     "_replay": ("Backtest", "Claim", "Demand", "Estimate", "Replay", "ReplayedGroup"),
-    "_settings": ("Adversary", "Ensemble", "Fixed", "GaussianProcess", "Kernel", "StateBounds", "Thresholds"),
+    "_settings": (
+        "Adversary",
+        "BaselineSettings",
+        "Ensemble",
+        "Fixed",
+        "GaussianProcess",
+        "Kernel",
+        "StateBounds",
+        "Thresholds",
+    ),
     "_threads": ("set_threads",),
     "_warning": ("Warning",),
     "errors": ("HamboError",),

@@ -8,11 +8,11 @@ import logging
 from . import _native
 from ._checks import checked_finite, checked_seed, checked_threads, given_as
 from ._dataset import Dataset
-from ._evaluate import task_document
 from ._functions import TransitionFunction, transition_function
 from ._progress import ProgressOption, watched
 from ._replay import Backtest
 from ._settings import Ensemble, StateBounds
+from ._task import task_document
 from .errors import SettingError
 from .tasks import TaskName
 

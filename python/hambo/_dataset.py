@@ -84,6 +84,8 @@ class Dataset:
         exogenous: str | Sequence[str] = (),
         missing: Literal["split", "refuse"] = "split",
         source_column: str | None = None,
+        probability: str | None = None,
+        log_probability: str | None = None,
         discrete_actions: int | None = None,
     ) -> Dataset:
         """Read a file, a folder, a pattern such as ``logs/*.parquet``, or a Minari id.
@@ -109,6 +111,9 @@ class Dataset:
             ``"split"`` goes on after missing values and steps as after a gap, ``"refuse"`` stops there.
         source_column
             Which column says where each episode came from: a policy, a machine, a week, a patient.
+        probability, log_probability
+            Which column says how probable the logged action was, or its density, or the logarithm of that, for
+            estimators that weigh logged episodes. No bound depends on it.
         discrete_actions
             The action is the number of a choice, from 0 to one less than this, and is one-hot encoded.
         """
@@ -125,6 +130,8 @@ class Dataset:
             exogenous=exogenous,
             missing=missing,
             source=source_column,
+            probability=probability,
+            log_probability=log_probability,
             discrete_actions=discrete_actions,
         )
         return cls._of(_native.Dataset.open(os.fspath(source), mapping))
@@ -151,6 +158,8 @@ class Dataset:
         exogenous: str | Sequence[str] = (),
         missing: Literal["split", "refuse"] = "split",
         source_column: str | None = None,
+        probability: str | None = None,
+        log_probability: str | None = None,
         discrete_actions: int | None = None,
     ) -> Dataset:
         """Read a table that another library holds: Polars, pyarrow, DuckDB, Ray Data.
@@ -160,7 +169,8 @@ class Dataset:
         table
             Anything with ``__arrow_c_stream__``. A block of several numbers a row may be a list column
             or several columns.
-        state, action, reward, next_state, terminated, truncated, episode, step, source_column, discrete_actions
+        state, action, reward, next_state, terminated, truncated, episode, step, source_column, probability,
+        log_probability, discrete_actions
             As in `open`.
         """
         if not hasattr(table, "__arrow_c_stream__"):
@@ -181,6 +191,8 @@ class Dataset:
             exogenous=exogenous,
             missing=missing,
             source=source_column,
+            probability=probability,
+            log_probability=log_probability,
             discrete_actions=discrete_actions,
         )
         return cls._of(_native.Dataset.from_stream(table, type(table).__name__, mapping))
@@ -248,6 +260,26 @@ class Dataset:
             One name per episode: a policy, a machine, a week, a patient.
         """
         return Dataset._of(self._inner.with_sources([str(source) for source in sources]))
+
+    def with_log_probs(self, log_probs: npt.ArrayLike) -> Dataset:
+        """The same data, with how probable each logged action was for whoever chose it.
+
+        Estimators that weigh logged episodes need it (`hambo.baselines`); no bound depends on it.
+
+        Parameters
+        ----------
+        log_probs
+            ``[rows]``: logarithms of the probabilities, or of the densities; NaN where nobody knows.
+        """
+        values = np.asarray(log_probs, dtype=np.float64)
+        if values.ndim != 1:
+            raise SettingError(f"`log_probs` has shape {values.shape}; give one number per transition")
+        return Dataset._of(self._inner.with_log_probs(values.tolist()))
+
+    @property
+    def log_probs(self) -> npt.NDArray[np.float64] | None:
+        """Logarithms of the probabilities of the logged actions, if somebody has said them."""
+        return self._inner.log_probs
 
     def with_exogenous(self, columns: Sequence[str]) -> Dataset:
         """The same data, with the columns of the state that no action influences.

@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any, Literal
 
 from . import _native
 from ._asked import in_words, starts_in_words
@@ -29,21 +26,19 @@ from ._dataset import Dataset
 from ._effort import Effort, checked_effort, rollouts, weaker_of, with_effort
 from ._evaluation import Evaluation
 from ._findings import VariantName
-from ._functions import Policy, TransitionFunction, policy_function, start_function, transition_function
+from ._functions import LogProb, Policy, TransitionFunction, log_prob_function, policy_function, transition_function
 from ._model import EnsembleModel, Model
 from ._progress import ProgressOption, watched
 from ._ranking import Ranking
-from ._settings import Adversary, Fixed, StateBounds, Thresholds
+from ._settings import Adversary, BaselineSettings, StateBounds, Thresholds
 from ._show import headline
+from ._task import InitialStates, columns_of, starts_document, task_document
 from .errors import SettingError
 from .tasks import TaskName
 
 __all__ = ["evaluate", "rank"]
 
 _log = logging.getLogger("hambo")
-
-InitialStates: TypeAlias = "npt.ArrayLike | Fixed | Callable[[np.random.Generator, int], Any] | None"
-"""A sample ``[count, d_s]``, all there are, a function of a generator and a count, or the data's own."""
 
 
 def evaluate(
@@ -79,6 +74,8 @@ def evaluate(
     rules_differ: bool = False,
     accept_weaker: Sequence[str] = (),
     allow: Sequence[str] = (),
+    baselines: bool | BaselineSettings = False,
+    log_prob: LogProb | None = None,
     deterministic: bool = True,
     name: str | None = None,
     seed: int = 0,
@@ -172,6 +169,11 @@ def evaluate(
     allow
         Warnings that may nevertheless lead to the verdict ``"certified"``, by code, such as ``"at_limits"``; the
         verdict of the command and the report name them.
+    baselines
+        Ask the field's estimators as well, see `hambo.baselines`: true, or how they are computed. The bound does not
+        depend on them.
+    log_prob
+        As for `hambo.baselines`.
     deterministic
         Ask policies with `predict` for their best action instead of a random one.
     name
@@ -215,9 +217,9 @@ def evaluate(
         "rules_differ": rules_differ,
         "accept_weaker": checked_names(accept_weaker, "accept_weaker"),
         "allow": checked_names(allow, "allow"),
+        "baselines": _opinions_document(baselines),
     }
-    looked_at = [] if inputs is None else checked_names(inputs, "inputs")
-    seen = _columns(looked_at, model)
+    looked_at, seen = columns_of(inputs, model)
     plan = {
         **task_document(horizon, discount, state_bounds, reward_bounds),
         "floor": None if floor is None else checked_finite(floor, "floor"),
@@ -257,6 +259,7 @@ def evaluate(
             baseline=None
             if against is None or against == "logged"
             else policy_function(against, model.action_dim, deterministic, seen),
+            log_prob=log_prob_function(log_prob, policy, deterministic, seen),
             trained_on=None if trained_on is None else trained_on._inner,
             progress=course.listener,
             threads=checked_threads(threads),
@@ -306,19 +309,12 @@ def _passes(model: Model, settings: Mapping[str, Any], constraints: int, against
     return passes * (1 + constraints) + compared
 
 
-def task_document(
-    horizon: int,
-    discount: float,
-    state_bounds: StateBounds | TaskName | None,
-    reward_bounds: tuple[float, float] | None,
-) -> dict[str, Any]:
-    """What is plain about a task, for the native library."""
-    return {
-        "horizon": checked_count(horizon, "horizon"),
-        "discount": checked_finite(discount, "discount"),
-        "state_bounds": _bounds(state_bounds),
-        "reward_bounds": None if reward_bounds is None else _low_and_high(reward_bounds),
-    }
+def _opinions_document(given: bool | BaselineSettings) -> dict[str, Any] | None:
+    if isinstance(given, BaselineSettings):
+        return given._document()
+    if not isinstance(given, bool):
+        raise SettingError(f"`baselines` is {given_as(given)}; give true, or hambo.BaselineSettings")
+    return BaselineSettings()._document() if given else None
 
 
 def _name_of(baseline: Any) -> str:
@@ -329,50 +325,3 @@ def _name_of(baseline: Any) -> str:
 
 def _rollouts(effort: str, **given: int | None) -> dict[str, int]:
     return {name: checked_count(value, name) for name, value in rollouts(effort, **given).items()}
-
-
-def _columns(names: list[str], model: Model) -> list[int]:
-    """Where columns of the state are."""
-    known = model.state_names
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise SettingError(f"`inputs` names {unknown[0]!r}, which is no column of the state: {', '.join(known)}")
-    return [known.index(name) for name in names]
-
-
-def starts_document(given: InitialStates, state_dim: int) -> Any:
-    """Initial states as the native module takes them."""
-    if given is None:
-        return None
-    if callable(given):
-        return start_function(given, state_dim)
-    kind, states = ("fixed", given.states) if isinstance(given, Fixed) else ("observed", given)
-    try:
-        rows = np.asarray(states)
-    except ValueError:
-        raise SettingError(f"the rows of `initial_states` differ in length; give [count, {state_dim}]") from None
-    if rows.dtype.kind not in "fiub":
-        raise SettingError(f"`initial_states` holds {rows.dtype}, not numbers; give [count, {state_dim}]")
-    if rows.ndim != 2 or rows.shape[1] != state_dim:
-        raise SettingError(
-            f"`initial_states` has shape {rows.shape}; give [count, {state_dim}], one column for each of the model's "
-            "states"
-        )
-    return kind, np.require(rows, np.float32, ["C", "A"])
-
-
-def _bounds(given: StateBounds | TaskName | None) -> dict[str, Any] | str | None:
-    if given is None or isinstance(given, str):
-        return given
-    if not isinstance(given, StateBounds):
-        raise SettingError(
-            f"`state_bounds` is {given_as(given)}; give hambo.StateBounds(low, high) or the name of a built-in task"
-        )
-    return given._document()
-
-
-def _low_and_high(given: Any) -> list[float]:
-    limits = list(given) if isinstance(given, Sequence | np.ndarray) else []
-    if len(limits) != 2 or isinstance(given, str):
-        raise SettingError(f"`reward_bounds` is {given!r}; give the smallest and the largest reward, (low, high)")
-    return [checked_finite(limit, "reward_bounds") for limit in limits]

@@ -14,6 +14,7 @@ from ._asked import of_command
 from ._documents import with_arrays
 from ._findings import ConstraintResult, HowClose, Improvement, VariantResult, variant_name
 from ._frames import frame
+from ._opinions import Baselines
 from ._replay import Backtest, Estimate
 from ._show import as_html, as_text, drawn
 from ._warning import Warning, each_once
@@ -175,6 +176,12 @@ class Evaluation:
         worlds = self.variants.get("worlds")
         replay = None if worlds is None or worlds.worlds is None else worlds.worlds.replay
         return None if replay is None else replay.earned
+
+    @property
+    def baselines(self) -> Baselines | None:
+        """What the field's estimators say, if they were asked. The bound does not depend on them."""
+        found = self._document.get("baselines")
+        return None if found is None else Baselines._of(found)
 
     @property
     def constraints(self) -> dict[str, ConstraintResult]:

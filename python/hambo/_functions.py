@@ -33,6 +33,9 @@ class HasPredict(Protocol):
 Policy: TypeAlias = "Callable[[Array], Any] | HasPredict | str | os.PathLike[str]"
 """A callable on batches, an object with `predict`, or the path of an ONNX file."""
 
+LogProb: TypeAlias = "Callable[[Array, Array], Any] | str | os.PathLike[str]"
+"""A callable on batches (s, a), an expression or an ONNX file."""
+
 TransitionFunction: TypeAlias = "Callable[[Array, Array, Array], Any] | str | os.PathLike[str]"
 """A callable on batches (s, a, s'), an expression, a built-in task's name, or an ONNX file."""
 
@@ -50,6 +53,49 @@ def policy_function(
         return _rows(act(seen), "policy", len(states), action_dim)
 
     return actions
+
+
+def log_prob_function(
+    given: LogProb | None, policy: Policy, deterministic: bool, inputs: Sequence[int] = ()
+) -> Callable[[Array, Array, Array], Array] | str | None:
+    """How probable a policy's actions are, as a function of transitions; None if nobody knows."""
+    if isinstance(given, (str, os.PathLike)):
+        return os.fspath(given)
+    known = given if given is not None else _own_log_prob(policy, deterministic)
+    if known is None:
+        return None
+    if not callable(known):
+        raise SettingError(
+            f"`log_prob` is {_kind(known)}; give a callable (observations, actions) -> [batch], an expression or "
+            "the path of an ONNX file"
+        )
+    function = known
+
+    def log_probs(states: Array, actions: Array, _next_states: Array) -> Any:
+        seen = np.ascontiguousarray(states[:, inputs]) if inputs else states
+        return function(seen, actions)
+
+    return transition_function(log_probs, "policy's log_prob")
+
+
+def _own_log_prob(policy: Any, deterministic: bool) -> Any:
+    own = getattr(policy, "log_prob", None)
+    if callable(own):
+        return own
+    inner = getattr(policy, "policy", None)
+    if deterministic or not callable(getattr(inner, "evaluate_actions", None)):
+        return None
+    return lambda states, actions: _by_stable_baselines(policy, inner, states, actions)
+
+
+def _by_stable_baselines(algorithm: Any, policy: Any, states: Array, actions: Array) -> Any:
+    """Densities of an on-policy algorithm, which has one for every action that it samples."""
+    torch = sys.modules["torch"]
+    is_choice = hasattr(algorithm.action_space, "n")
+    chosen = actions.argmax(axis=1) if is_choice and actions.shape[1] > 1 else actions
+    with torch.no_grad():
+        observations = torch.as_tensor(states, device=policy.device)
+        return policy.evaluate_actions(observations, torch.as_tensor(chosen, device=policy.device))[1]
 
 
 def transition_function(given: TransitionFunction, part: str) -> Callable[[Array, Array, Array], Array] | str:

@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 from . import _native
 from ._checks import checked_finite, checked_folder, checked_seed, checked_threads, given_as
-from ._evaluate import InitialStates, starts_document, task_document
 from ._functions import TransitionFunction, transition_function
 from ._model import EnsembleModel
 from ._progress import ProgressOption, watched
 from ._settings import StateBounds
+from ._task import InitialStates, starts_document, task_document
 from .errors import SettingError
 from .tasks import TaskName
 

@@ -50,6 +50,9 @@ class Dataset:
     ) -> Dataset: ...
     def with_sources(self, of_episodes: list[str]) -> Dataset: ...
     def with_exogenous(self, columns: list[int]) -> Dataset: ...
+    def with_log_probs(self, of_rows: list[float]) -> Dataset: ...
+    @property
+    def log_probs(self) -> npt.NDArray[np.float64] | None: ...
     @property
     def exogenous(self) -> list[int]: ...
     @property
@@ -113,10 +116,25 @@ def evaluate(
     starts: Callable[[int, int], _Array] | tuple[str, _Array] | None,
     constraints: list[tuple[str, Callable[[_Array, _Array, _Array], _Array] | str]],
     baseline: Callable[[_Array], _Array] | str | None,
+    log_prob: Callable[[_Array, _Array, _Array], _Array] | str | None,
     trained_on: Dataset | None,
     progress: _Report | None,
     threads: int | None,
     checkpoint: str | None,
+) -> str: ...
+def baselines(
+    model: Model,
+    policy: Callable[[_Array], _Array] | str,
+    plan_json: str,
+    seed: int,
+    *,
+    data: Dataset | None,
+    reward: Callable[[_Array, _Array, _Array], _Array] | str | None,
+    termination: Callable[[_Array, _Array, _Array], _Array] | str | None,
+    starts: Callable[[int, int], _Array] | tuple[str, _Array] | None,
+    log_prob: Callable[[_Array, _Array, _Array], _Array] | str | None,
+    progress: _Report | None,
+    threads: int | None,
 ) -> str: ...
 def backtest(
     data: Dataset,

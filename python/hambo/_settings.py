@@ -12,7 +12,16 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Adversary", "Ensemble", "Fixed", "GaussianProcess", "Kernel", "StateBounds", "Thresholds"]
+__all__ = [
+    "Adversary",
+    "BaselineSettings",
+    "Ensemble",
+    "Fixed",
+    "GaussianProcess",
+    "Kernel",
+    "StateBounds",
+    "Thresholds",
+]
 
 KernelKind = Literal["linear", "rbf", "matern12", "matern32", "matern52"]
 
@@ -304,6 +313,49 @@ class Thresholds:
 
     def _document(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BaselineSettings:
+    """How the field's estimators are computed.
+
+    Parameters
+    ----------
+    members
+        Value functions of fitted Q evaluation, each on a draw of the episodes.
+    hidden
+        Widths of their hidden layers.
+    steps
+        Steps of gradient descent.
+    batch_size
+        Transitions per step.
+    learning_rate
+        Of Adam, at the beginning; it falls to zero along a cosine.
+    weight_decay
+        Share of the learning rate by which the networks' weights shrink in every step.
+    target_rate
+        Share of the way that the targets follow the values in every step.
+    episodes
+        Rollouts behind MOPO, MOReL and the bootstrap of models.
+    penalties
+        Weights on MOPO's penalty; none to do without it.
+    resamples
+        Resampled sets of episodes behind a bootstrap limit.
+    """
+
+    members: int = 10
+    hidden: Sequence[int] = (64, 64)
+    steps: int = 5_000
+    batch_size: int = 256
+    learning_rate: float = 2e-3
+    weight_decay: float = 0.01
+    target_rate: float = 0.02
+    episodes: int = 1_000
+    penalties: Sequence[float] = (0.25, 0.5, 1.0, 2.0, 5.0)
+    resamples: int = 2_000
+
+    def _document(self) -> dict[str, Any]:
+        return {**dataclasses.asdict(self), "hidden": list(self.hidden), "penalties": list(self.penalties)}
 
 
 @dataclasses.dataclass(frozen=True)

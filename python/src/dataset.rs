@@ -144,6 +144,17 @@ impl Dataset {
         self.changed(|data| data.with_exogenous(columns))
     }
 
+    /// The same data, with logarithms of the probabilities of the logged actions.
+    fn with_log_probs(&self, of_rows: Vec<f64>) -> PyResult<Self> {
+        self.changed(|data| data.with_log_probs(of_rows))
+    }
+
+    /// Logarithms of the probabilities of the logged actions.
+    #[getter]
+    fn log_probs<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.inner.log_probs().map(|values| PyArray1::from_slice(py, values))
+    }
+
     /// The columns of the state that no action influences.
     #[getter]
     fn exogenous(&self) -> Vec<usize> {

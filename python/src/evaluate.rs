@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hambo::dataset::{ColumnNames, EpisodeMarks};
+use hambo::task::WithLogProb;
 use hambo::{
-    Against, Baseline, Constraint, EvaluationSettings, InitialStates, LearnSettings, ModelSettings,
-    Seed, Streams, Task, Verdict,
+    Against, Baseline, BaselineSettings, Constraint, EvaluationSettings, InitialStates,
+    LearnSettings, ModelSettings, Policy, Seed, Streams, Task, Verdict,
 };
 use hambo_io::report::{self, ReportOptions};
 use hambo_io::result::{BacktestDocument, FileNote, ResultDocument};
@@ -68,6 +69,26 @@ impl Plan {
         }
         Ok(task)
     }
+
+    /// A policy, with the function that says how probable its actions are, if there is one.
+    pub(crate) fn policy(
+        &self,
+        part: Part,
+        log_prob: Option<Part>,
+        reader: &mut TaskReader<'_>,
+        model: &Model,
+        desk: &Desk,
+    ) -> Result<Box<dyn Policy>, Failure> {
+        let policy = parts::policy(part, &self.inputs, &model.saved.model.data.names, desk)?;
+        match log_prob {
+            Some(part) => {
+                let log_prob = parts::reward(part, reader, desk)?;
+                let policy = Arc::from(policy);
+                Ok(Box::new(WithLogProb { policy, log_prob }))
+            }
+            None => Ok(policy),
+        }
+    }
 }
 
 /// Where episodes start, before there is a worker.
@@ -82,7 +103,7 @@ pub(crate) enum Starts {
 /// or an array with the word `observed` or `fixed`, or nothing for those of the model's data; `baseline` is
 /// a policy, or nothing for the logged one.
 #[pyfunction]
-#[pyo3(signature = (model, policy, plan_json, seed, *, reward, termination, starts, constraints, baseline, trained_on, progress, threads, checkpoint))]
+#[pyo3(signature = (model, policy, plan_json, seed, *, reward, termination, starts, constraints, baseline, log_prob, trained_on, progress, threads, checkpoint))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn evaluate<'py>(
     model: &Bound<'py, Model>,
@@ -94,6 +115,7 @@ pub(crate) fn evaluate<'py>(
     starts: Option<&Bound<'py, PyAny>>,
     constraints: Vec<(String, Bound<'py, PyAny>)>,
     baseline: Option<&Bound<'py, PyAny>>,
+    log_prob: Option<&Bound<'py, PyAny>>,
     trained_on: Option<&Bound<'py, Dataset>>,
     progress: Option<&Bound<'py, PyAny>>,
     threads: Option<usize>,
@@ -110,6 +132,7 @@ pub(crate) fn evaluate<'py>(
         .map(|(name, part)| Ok((name.clone(), functions.part(part)?)))
         .collect::<PyResult<Vec<(String, Part)>>>()?;
     let baseline = baseline.map(|part| functions.part(part)).transpose()?;
+    let log_prob = log_prob.map(|part| functions.part(part)).transpose()?;
     let starts = where_to_start(starts, model.get(), &mut functions)?;
     let model = Model { saved: model.get().saved.clone() };
     let trained_on = trained_on.map(|data| data.get().inner.clone());
@@ -126,7 +149,7 @@ pub(crate) fn evaluate<'py>(
             task.constraints.push(Constraint { name, function });
         }
         task.trained_on = trained_on.map(|data| EpisodeMarks::of(&data));
-        if let Some((name, margin)) = plan.against {
+        if let Some((name, margin)) = plan.against.clone() {
             let baseline = match baseline {
                 Some(part) => {
                     let policy =
@@ -137,7 +160,7 @@ pub(crate) fn evaluate<'py>(
             };
             task.against = Some(Against { baseline, margin });
         }
-        let policy = parts::policy(policy, &plan.inputs, &model.saved.model.data.names, desk)?;
+        let policy = plan.policy(policy, log_prob, &mut reader, &model, desk)?;
         let notes = FileNote::on_quick(model.saved.origin.is_quick(), plan.quick);
         let model = &model.saved.model;
         let (settings, seed) = (&plan.settings, Seed(seed));
@@ -323,6 +346,7 @@ pub(crate) fn default_settings(py: Python<'_>) -> PyResult<String> {
         gp: hambo::dynamics::gp::GpSettings,
         evaluation: EvaluationSettings,
         learn: LearnSettings,
+        baselines: BaselineSettings,
     }
     serde_json::to_string(&Defaults::default()).map_err(|error| Failure::internal(error).raise(py))
 }

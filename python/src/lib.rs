@@ -4,6 +4,7 @@
 //! to the Rust crates, which take and give plain values, arrays and JSON.
 
 mod arrow;
+mod baselines;
 mod columns;
 mod command;
 mod dataset;
@@ -24,6 +25,8 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 mod _native {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::baselines::baselines;
     #[pymodule_export]
     use super::command::command;
     #[pymodule_export]

@@ -28,7 +28,9 @@ def valid(document: dict[str, Any]) -> bool:
 def test_results_are_as_promised(model: hambo.Model) -> None:
     usual = hambo.evaluate(model, still, horizon=5, episodes=40, against="logged", margin=1.0)
     constrained = hambo.evaluate(model, still, constraints={"calm": "2 - abs(action_0)"}, effort="quick", **QUICK)
-    for found in (usual, constrained):
+    asked = hambo.BaselineSettings(members=3, hidden=[8], steps=20, episodes=20, resamples=100)
+    opinions = hambo.evaluate(model, still, baselines=asked, **QUICK)
+    for found in (usual, constrained, opinions):
         assert valid(json.loads(found.to_json()))
 
 

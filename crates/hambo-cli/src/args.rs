@@ -275,6 +275,11 @@ pub(crate) struct BoundFlags {
     #[arg(long)]
     pub stress: bool,
 
+    /// Say as well what the field's estimators make of the policy: FQE, MOPO, MOReL and, if the logs
+    /// tell how probable their actions were, importance sampling and doubly robust ones
+    #[arg(long)]
+    pub baselines: bool,
+
     /// Probability with which the bound may fail [default: 0.05]
     #[arg(long)]
     pub delta: Option<f64>,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use hambo::dataset::{ColumnNames, EpisodeMarks};
+use hambo::task::WithLogProb;
 use hambo::{Against, Baseline, Evaluation, Policy, Seed};
 use hambo_io::model::{Origin, SavedModel};
 use hambo_io::onnx::OnnxPolicy;
@@ -28,6 +29,9 @@ pub(crate) fn settings(settings: &Settings, bound: &BoundFlags) -> Result<Loaded
         config.evaluation.variants = bound.variants.clone();
     }
     config.evaluation.stress |= bound.stress;
+    if bound.baselines {
+        config.evaluation.baselines.get_or_insert_default();
+    }
     if !bound.inputs.is_empty() {
         config.policy.inputs = bound.inputs.clone();
     }
@@ -47,14 +51,14 @@ pub(crate) fn settings(settings: &Settings, bound: &BoundFlags) -> Result<Loaded
 /// A policy, with what its file tells before it is played.
 pub(crate) struct Candidate {
     pub file: PolicyFile,
-    policy: OnnxPolicy,
+    policy: Arc<OnnxPolicy>,
     pub notes: Vec<FileNote>,
 }
 
 impl Candidate {
     /// Of `inputs`, for data with these columns.
     pub(crate) fn load(path: &Path, inputs: &[String], columns: &ColumnNames) -> Result<Self> {
-        let policy = OnnxPolicy::load_for(path, inputs, columns)?;
+        let policy = Arc::new(OnnxPolicy::load_for(path, inputs, columns)?);
         let file = PolicyFile { file: path.display().to_string(), blake3: task::hash(path)? };
         Ok(Self { file, policy, notes: Vec::new() })
     }
@@ -153,7 +157,7 @@ fn command(words: &[String]) -> String {
 pub(crate) fn assess(
     saved: &SavedModel,
     policy: &Candidate,
-    task: &hambo::Task,
+    defined: &Defined,
     loaded: &Loaded,
     run: Option<&Run>,
     progress: &Progress,
@@ -162,14 +166,22 @@ pub(crate) fn assess(
     if let Some(finished) = run.map(Run::result).transpose()?.flatten() {
         let mut found = finished.evaluation;
         // The margin, as the threshold, is not part of what was found.
-        if let (Some(improvement), Some(against)) = (&mut found.improvement, &task.against) {
+        let against = &defined.task.against;
+        if let (Some(improvement), Some(against)) = (&mut found.improvement, against) {
             improvement.margin = against.margin;
         }
         return Ok(found);
     }
     let keeper = RunCheckpoints { run, progress, prefix: prefix.into() };
     let (settings, seed) = (&loaded.config.evaluation, Seed(loaded.config.seed));
-    let found = saved.model.evaluate(&policy.policy, task, settings, seed, &keeper);
+    let policy: Arc<dyn Policy> = match &defined.log_prob {
+        Some(log_prob) => {
+            let (policy, log_prob) = (policy.policy.clone(), log_prob.clone());
+            Arc::new(WithLogProb { policy, log_prob })
+        }
+        None => policy.policy.clone(),
+    };
+    let found = saved.model.evaluate(&*policy, &defined.task, settings, seed, &keeper);
     progress.end();
     found.map_err(|error| resumable(error.into(), run.is_some()))
 }

@@ -54,6 +54,11 @@ pub(crate) struct PolicySettings {
     /// The columns that a policy takes, by their names and in its order. If it is left out, it takes all columns
     /// of the state.
     pub inputs: Vec<String>,
+    /// The logarithm of how probable an action is for the policy, or of its density, for estimators that weigh logged
+    /// episodes (`--baselines`): an expression over columns of the state and the action, or an ONNX file that takes
+    /// `state` and `action`. A policy that always chooses the same of a few actions needs none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_prob: Option<String>,
 }
 
 /// Other defaults.

@@ -5,6 +5,7 @@ use hambo_io::report::{decimals, floor};
 use hambo_io::result::ResultDocument;
 
 use crate::failure::Exit;
+use crate::opinions::opinions;
 use crate::screen::{BAD, BOLD, GOOD, NOTICE, count, number, styled, table, wrap};
 
 /// The table of variants, the constraints, the warnings and, last, the bound and the verdict; if
@@ -20,6 +21,7 @@ pub(crate) fn result(document: &ResultDocument, verdict: &Verdict, quiet: bool) 
     let mut text = variants(&found.variants, decimals);
     text += &replay(&found.variants, decimals);
     text += &improvement(found, decimals);
+    text += &opinions(found.baselines.as_ref(), decimals);
     for constraint in &found.constraints {
         text += &format!(
             "\nconstraint {} (mean over an episode, must not be negative)\n",

@@ -13,6 +13,7 @@ mod failure;
 mod halves;
 mod interrupt;
 mod logs;
+mod opinions;
 mod progress;
 mod run;
 mod screen;

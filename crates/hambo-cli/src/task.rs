@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hambo::dataset::ColumnNames;
 use hambo::task::InitialStates;
-use hambo::{Constraint, Task};
+use hambo::{Constraint, Reward, Task};
 use hambo_io::model::Origin;
 use hambo_io::onnx::OnnxPolicy;
 use hambo_io::task::TaskReader;
@@ -17,6 +18,8 @@ use crate::failure::{Failure, Result};
 /// A task, with what it was made of.
 pub(crate) struct Defined {
     pub task: Task,
+    /// How probable actions are for the policy, if somebody has said it.
+    pub log_prob: Option<Arc<dyn Reward>>,
     /// Hashes of the files behind it: a resumed run must find the same ones.
     pub files: Vec<(String, String)>,
 }
@@ -32,9 +35,10 @@ pub(crate) fn define(loaded: &Loaded, names: &ColumnNames, origin: &Origin) -> R
     let mut task = Task::new(starts.map_err(at("task.initial_states"))?, None, horizon);
     add_rules(&mut task, loaded, &mut reader)?;
     task.validate()?;
+    let log_prob = log_prob(loaded, &mut reader)?;
     let hashed = |path: PathBuf| Ok((path.display().to_string(), hash(&path)?));
     let files = reader.into_files().into_iter().map(hashed).collect::<Result<_>>()?;
-    Ok(Defined { task, files })
+    Ok(Defined { task, log_prob, files })
 }
 
 /// Says what is wrong with columns that rules and policies name, before hours of work.
@@ -42,8 +46,14 @@ pub(crate) fn check_names(loaded: &Loaded, names: &ColumnNames) -> Result<()> {
     let nowhere = InitialStates::Fixed(Array2::zeros((1, names.states.len())));
     let mut reader = TaskReader::new(names, &loaded.base);
     add_rules(&mut Task::new(nowhere, None, 1), loaded, &mut reader)?;
+    log_prob(loaded, &mut reader)?;
     let inputs = OnnxPolicy::input_columns(&loaded.config.policy.inputs, names);
     inputs.map(drop).map_err(at("policy.inputs"))
+}
+
+fn log_prob(loaded: &Loaded, reader: &mut TaskReader<'_>) -> Result<Option<Arc<dyn Reward>>> {
+    let text = loaded.config.policy.log_prob.as_ref();
+    text.map(|text| reader.reward(text).map_err(at("policy.log_prob"))).transpose()
 }
 
 /// The parts of a task that speak of columns.

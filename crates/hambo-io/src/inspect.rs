@@ -268,7 +268,7 @@ impl Sink for Counter {
                 self.problems.first.push(problem);
             }
         }
-        let Transition { state, action, reward, next_state } = transition;
+        let Transition { state, action, reward, next_state, .. } = transition;
         let (state, action) = (state.to_vec(), action.to_vec());
         open.transitions.push(Kept {
             state,
@@ -297,7 +297,8 @@ impl Sink for Counter {
             if *after_gap {
                 self.clean.gap();
             }
-            self.clean.push(Transition { state, action, reward: *reward, next_state })?;
+            let (reward, log_prob) = (*reward, f64::NAN);
+            self.clean.push(Transition { state, action, reward, next_state, log_prob })?;
         }
         self.clean.end(terminated, truncated, source)
     }

@@ -28,6 +28,7 @@ const ACTIONS: &str = "actions.f32";
 const REWARDS: &str = "rewards.f32";
 const NEXT_STATES: &str = "next_states.f32";
 const EPISODES: &str = "episodes.u64";
+const LOG_PROBS: &str = "log_probs.f64";
 /// The end of an episode, above two bits for how it ended.
 const TERMINATED: u64 = 1;
 const TRUNCATED: u64 = 2;
@@ -49,6 +50,9 @@ struct StoreFile {
     /// Columns of the state that no action influences.
     #[serde(default)]
     exogenous: Vec<usize>,
+    /// Whether it is known how probable logged actions were.
+    #[serde(default)]
+    probabilities: bool,
 }
 
 /// What was converted.
@@ -124,6 +128,16 @@ pub fn open(path: &Path) -> Result<Dataset> {
         Some(sources) => dataset.with_sources(sources),
         None => Ok(dataset),
     };
+    let log_probs = match document.probabilities {
+        true => {
+            Some(map(path, LOG_PROBS)?.words().iter().map(|&bits| f64::from_bits(bits)).collect())
+        }
+        false => None,
+    };
+    let dataset = dataset.and_then(|dataset| match log_probs {
+        Some(log_probs) => dataset.with_log_probs(log_probs),
+        None => Ok(dataset),
+    });
     let dataset = dataset.and_then(|dataset| dataset.with_exogenous(document.exogenous));
     dataset.map_err(|error| content(path, error))
 }
@@ -154,7 +168,7 @@ fn map(directory: &Path, name: &'static str) -> Result<Mapped> {
     // while it is mapped would end the process; the documentation of `open` forbids that.
     #[allow(unsafe_code)]
     let mapped = unsafe { Mmap::map(&file) }.map_err(Error::io(&path, "map the file"))?;
-    let element = if name == EPISODES { 8 } else { 4 };
+    let element = if [EPISODES, LOG_PROBS].contains(&name) { 8 } else { 4 };
     if mapped.len() % element != 0 {
         return Err(Error::damaged(&path, "file", "it ends within a value"));
     }
@@ -165,6 +179,8 @@ fn map(directory: &Path, name: &'static str) -> Result<Mapped> {
 struct Writer {
     columns: [Column; 4],
     episodes: Column,
+    /// If the log says them.
+    log_probs: Option<Column>,
     names: ColumnNames,
     identifier: Identifier,
     rows: usize,
@@ -215,6 +231,7 @@ impl Writer {
         Ok(Self {
             columns: [column(STATES)?, column(ACTIONS)?, column(REWARDS)?, column(NEXT_STATES)?],
             episodes: column(EPISODES)?,
+            log_probs: log.knows_probabilities.then(|| column(LOG_PROBS)).transpose()?,
             names: log.names.clone(),
             identifier: Identifier::new(log.names.clone()),
             rows: 0,
@@ -232,7 +249,7 @@ impl Writer {
         let [states, actions, rewards, next_states] = &self.columns;
         let blocks = [&states.block, &actions.block, &rewards.block, &next_states.block];
         self.identifier.add_rows(blocks[0], blocks[1], blocks[2], blocks[3]);
-        self.columns.iter_mut().try_for_each(Column::flush)?;
+        self.columns.iter_mut().chain(&mut self.log_probs).try_for_each(Column::flush)?;
         self.episodes.flush()
     }
 
@@ -242,13 +259,19 @@ impl Writer {
             let source = hambo::dataset::DatasetError::Empty;
             return Err(Error::Data { path: self.path, source });
         }
-        for column in self.columns.iter().chain([&self.episodes]) {
+        for column in self.columns.iter().chain([&self.episodes]).chain(&self.log_probs) {
             column.file.sync_all().map_err(Error::io(&column.path, "write the file"))?;
         }
         let data = self.identifier.finish();
         let sources = (!self.sources.is_empty()).then_some(self.sources);
-        let (gaps, exogenous) = (self.gaps, self.exogenous);
-        let document = StoreFile { schema: SCHEMA, data: data.clone(), sources, gaps, exogenous };
+        let document = StoreFile {
+            schema: SCHEMA,
+            data: data.clone(),
+            sources,
+            gaps: self.gaps,
+            exogenous: self.exogenous,
+            probabilities: self.log_probs.is_some(),
+        };
         let directory = self.episodes.path.parent().unwrap_or(Path::new("."));
         let text = serde_json::to_vec_pretty(&document).map_err(|e| content(directory, e))?;
         let path = directory.join(DOCUMENT);
@@ -269,6 +292,9 @@ impl Sink for Writer {
         actions.block.extend_from_slice(transition.action);
         rewards.block.push(transition.reward);
         next_states.block.extend_from_slice(transition.next_state);
+        if let Some(log_probs) = &mut self.log_probs {
+            log_probs.words.push(transition.log_prob.to_bits());
+        }
         self.last_next_state.clear();
         self.last_next_state.extend_from_slice(transition.next_state);
         self.rows += 1;

@@ -207,3 +207,39 @@ fn a_minari_dataset_has_no_column_of_sources() {
     let error = read::open(&source, &mapping).expect_err("nothing was named").to_string();
     assert!(error.contains("`policy`") && error.contains("with_sources"), "{error}");
 }
+
+/// Probabilities and their logarithms are recognised by the names that libraries use, and change nothing else.
+#[test]
+fn a_log_may_say_how_probable_its_actions_were() {
+    let place = tempfile::tempdir().expect("a folder");
+    let path = place.path().join("logs.csv");
+    let source = path.to_string_lossy().into_owned();
+    let written = |column: &str, values: [&str; 4]| {
+        let mut text = format!("obs,action,reward,next_obs,episode,{column}\n");
+        for (index, value) in values.iter().enumerate() {
+            let (now, next) = (index % 2, index % 2 + 1);
+            text += &format!("{now},0,1,{next},{},{value}\n", index / 2);
+        }
+        fs::write(&path, text).expect("written");
+    };
+    let read = |mapping: &Mapping| read::open(&source, mapping).expect("it is read").dataset;
+    // A probability of zero cannot be that of something that was done, and is as good as none.
+    written("pscore", ["0.5", "0.25", "0", "1"]);
+    let (known, by_name) = (read(&Mapping::default()), Mapping::default());
+    let log_probs = known.log_probs().expect("probabilities");
+    assert_eq!(log_probs[..2], [0.5_f64.ln(), 0.25_f64.ln()]);
+    assert!(log_probs[2].is_nan() && log_probs[3] == 0.0);
+    let converted = place.path().join("store");
+    store::convert(&path, &by_name, &converted).expect("it is converted");
+    let stored = store::open(&converted).expect("it is opened");
+    assert_eq!(stored.log_probs().expect("probabilities")[1], 0.25_f64.ln());
+    assert_eq!(stored.identity(), known.identity());
+    written("action_logp", ["-0.5", "-1.5", "-2", "0.25"]);
+    let logarithms = read(&Mapping::default());
+    assert_eq!(logarithms.log_probs(), Some(&[-0.5, -1.5, -2.0, 0.25][..]));
+    assert_eq!(logarithms.identity(), known.identity(), "no bound depends on them");
+    written("likelihood", ["0.5", "0.5", "0.5", "0.5"]);
+    assert_eq!(read(&Mapping::default()).log_probs(), None);
+    let named = Mapping { probability: Some("likelihood".into()), ..Mapping::default() };
+    assert_eq!(read(&named).log_probs(), Some(&[0.5_f64.ln(); 4][..]));
+}

@@ -2,9 +2,11 @@
 
 use ndarray::{Array1, Array2, Axis};
 
+use crate::bound::Estimate;
 use crate::dynamics::Confidence;
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::opinions::{Baselines, Method};
 use crate::settings::EvaluationSettings;
 use crate::task::{self, Against, Baseline, InitialStates, StateBounds, Task};
 use crate::variant::Variant;
@@ -16,6 +18,18 @@ pub(crate) const ENOUGH_COVERED: f64 = 0.5;
 /// Of the logged states, so many may lie beyond limits that the task gives, by so much of their width: sensors err.
 const MOST_BEYOND: f64 = 1e-3;
 const SLACK: f32 = 0.01;
+
+/// Whether estimators that know nothing of the worlds say less than the bound.
+pub(crate) fn of_baselines(
+    said: &Baselines,
+    bound: Option<f64>,
+    second_opinion: Option<&Estimate>,
+) -> Option<Warning> {
+    let (bound, fqe) = (bound?, said.of(Method::Fqe)?.estimate);
+    let second_opinion = second_opinion.map(|second| second.mean);
+    let is_above = bound > fqe && second_opinion.is_none_or(|second| bound > second);
+    is_above.then_some(Warning::OtherOpinions { bound, fqe, second_opinion })
+}
 
 /// Warnings that need no rollout.
 pub(crate) fn of_model(

@@ -1,7 +1,10 @@
 //! The whole line: a calibrated model and a policy go in, a lower bound on its return comes out,
 //! with the evidence. Start reading here.
 
+use std::time::Instant;
+
 use crate::attack::{Attack, Attacked};
+use crate::baselines;
 use crate::checks;
 use crate::error::Result;
 use crate::evaluation::{ConstraintResult, Evaluation, Reuse, deciding};
@@ -70,6 +73,18 @@ impl Model {
                 attacked.second_opinion,
             ));
         }
+        let baselines = match &settings.baselines {
+            Some(wanted) => {
+                let begun = Instant::now();
+                let said =
+                    baselines::said(&ground, &self.episodes, policy, wanted, seed, observer)?;
+                timings.insert("baselines".into(), begun.elapsed().as_secs_f64());
+                let bound = deciding(&variants).map(|variant| variant.lower_bound);
+                warnings.extend(checks::of_baselines(&said, bound, second_opinion.as_ref()));
+                Some(said)
+            }
+            None => None,
+        };
         let streams = &mut Streams::new(seed, "guarantee");
         let proven = region.proven();
         let guarantee =
@@ -91,6 +106,7 @@ impl Model {
             second_opinion,
             improvement,
             reuse,
+            baselines,
             constraints,
             calibration: self.calibration.clone(),
             guarantee,

@@ -11,6 +11,7 @@ use crate::dataset::DataIdentity;
 use crate::evidence::{Evidence, Trajectory};
 use crate::guarantee::Guarantee;
 use crate::improvement::Improvement;
+use crate::opinions::Baselines;
 use crate::settings::EvaluationSettings;
 use crate::task::{RewardLimits, StateLimits};
 use crate::variant::Variant;
@@ -43,6 +44,9 @@ pub struct Evaluation {
     /// Whether the policy was trained on the same episodes, if somebody has said what it was trained on.
     #[serde(default)]
     pub reuse: Option<Reuse>,
+    /// What the field's estimators say of the return, if they were asked. No bound depends on them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baselines: Option<Baselines>,
     /// What was found about the constraints, in the task's order.
     pub constraints: Vec<ConstraintResult>,
     /// How the model was calibrated.

@@ -64,6 +64,7 @@ mod actor_critic;
 mod adversary;
 mod attack;
 mod backtest;
+mod baselines;
 mod checks;
 mod confines;
 mod error;
@@ -84,6 +85,7 @@ mod logs;
 mod model;
 mod more;
 mod nn;
+mod opinions;
 mod places;
 mod processor;
 mod region;
@@ -116,6 +118,9 @@ pub use learn::{
 pub use logs::{LoggedActions, LoggedEpisodes, LoggedSample, Persistence};
 pub use model::{FitReport, Model, ModelSettings};
 pub use nn::{Activation, Device};
+pub use opinions::{
+    BaselineSettings, Baselines, Limit, LimitBy, Method, Opinion, PenaltyChoice, Unsaid,
+};
 pub use progress::{Event, Observer, Silent};
 pub use replay::{Backtest, Claim, Demand, Outcome, Replay, Replayed, ReplayedGroup};
 pub use rng::{RowStreams, Seed, Stream};
@@ -138,6 +143,7 @@ pub use worlds::WorldsLimit;
 #[doc(hidden)]
 pub mod internals {
     pub use crate::adversary::{Dqn, Sac, Trained, train_dqn, train_sac};
+    pub use crate::baselines::{Weighed, weighed_estimates};
     pub use crate::exogenous::Exogenous;
     pub use crate::game::{Game, Played};
     pub use crate::hallucination::{

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::adversary::AdversarySettings;
 use crate::error::{Error, Result};
+use crate::opinions::BaselineSettings;
 use crate::thresholds::Thresholds;
 use crate::variant::Variant;
 use crate::warning::Warning;
@@ -41,6 +42,10 @@ pub struct EvaluationSettings {
     pub adversary: AdversarySettings,
     /// When warnings are raised.
     pub thresholds: Thresholds,
+    /// How the field's estimators are computed beside the bound; none to do without them. No bound depends on
+    /// them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baselines: Option<BaselineSettings>,
     /// Set this if the reward or termination deliberately differs from the logged one. Silences both
     /// warnings about it.
     pub rules_differ: bool,
@@ -65,6 +70,7 @@ impl Default for EvaluationSettings {
             cost_episodes: 200,
             adversary: AdversarySettings::default(),
             thresholds: Thresholds::default(),
+            baselines: None,
             rules_differ: false,
             accept_weaker: Vec::new(),
             allow: Vec::new(),
@@ -111,6 +117,7 @@ impl EvaluationSettings {
             return wrong("allow", "`weaker_setting`".into(), expected);
         }
         self.thresholds.validate()?;
+        self.baselines.as_ref().map_or(Ok(()), BaselineSettings::validate)?;
         self.adversary.validate()
     }
 

@@ -48,8 +48,17 @@ impl<'a> DataSupport<'a> {
         action: ArrayView1<'_, f32>,
         stds: ArrayView1<'_, f32>,
     ) -> bool {
-        self.counted.is_none_or(|counted| counted.is_logged(state, action))
+        self.is_counted(state, action)
             && stds.iter().zip(&self.usual).all(|(std, usual)| std <= usual)
+    }
+
+    /// Whether this pair was counted, if pairs are.
+    pub(crate) fn is_counted(
+        &self,
+        state: ArrayView1<'_, f32>,
+        action: ArrayView1<'_, f32>,
+    ) -> bool {
+        self.counted.is_none_or(|counted| counted.is_logged(state, action))
     }
 
     /// How uncertain it is beside what is usual: a sum of squares over the outputs.

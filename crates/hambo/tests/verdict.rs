@@ -117,6 +117,7 @@ fn kind(warning: &Warning) -> usize {
         Warning::BoundsContradictLogs { .. } => 23,
         Warning::OnFloor { .. } => 24,
         Warning::UnlikeLogs { .. } => 25,
+        Warning::OtherOpinions { .. } => 26,
     }
 }
 
@@ -178,6 +179,7 @@ fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
         (Warning::Untested { covered: 0.2 }, true),
         (Warning::BoundsContradictLogs { column: "x".into(), share: 0.5 }, true),
         (Warning::OnFloor { share: 0.5, floor: -1.0 }, false),
+        (Warning::OtherOpinions { bound: 3.0, fqe: 1.0, second_opinion: None }, false),
         (Warning::Diverged { objective: objective(), variant, restarts: 1 }, false),
         (weaker(false), true),
         (weaker(true), false),

@@ -63,7 +63,7 @@ pub(crate) fn run(call: &Call<'_>, quiet: bool, progress: &Progress) -> Result<E
     };
     let saved = basis.model(&loaded, run.as_ref(), progress)?;
     policy.compare(&saved, &loaded.config)?;
-    let found = assess(&saved, &policy, &defined.task, &loaded, run.as_ref(), progress, "")?;
+    let found = assess(&saved, &policy, &defined, &loaded, run.as_ref(), progress, "")?;
 
     let verdict = Verdict::of(&found, threshold);
     let document = document(found, &policy, threshold, &loaded)?;

@@ -123,6 +123,8 @@ fn filled(mut config: Config, data: Option<(&str, &Dataset)>, set: &[String]) ->
     config.data = example_mapping(&config.data);
     config.constraints.entry("example".into()).or_insert("1 - abs(x)".into());
     config.model.gp.get_or_insert(GpSettings::default());
+    config.evaluation.baselines.get_or_insert_default();
+    config.policy.log_prob.get_or_insert("ln(0.5)".into());
     Ok(commented(&config.to_toml()?, &active, &about, about_bounds))
 }
 
@@ -145,6 +147,8 @@ fn example_mapping(mapped: &Mapping) -> Mapping {
         episode: list(&mapped.episode, "episode"),
         step: one(&mapped.step, "step"),
         source: one(&mapped.source, "source"),
+        probability: one(&mapped.probability, "action_prob"),
+        log_probability: one(&mapped.log_probability, "action_logp"),
         cut: mapped.cut.or(Some(Cut::Day)),
         missing: mapped.missing,
         discrete_actions: mapped.discrete_actions.or(Some(2)),

@@ -83,8 +83,8 @@ pub(crate) fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progres
             None => None,
         };
         let prefix = format!("{name} ({} of {}): ", index + 1, names.len());
-        let (task, run) = (&defined.task, run.as_ref());
-        let evaluation = assess(&saved, candidate, task, &loaded, run, progress, &prefix)?;
+        let run = run.as_ref();
+        let evaluation = assess(&saved, candidate, &defined, &loaded, run, progress, &prefix)?;
         let document = document(evaluation, candidate, None, &loaded)?;
         if let Some(run) = run {
             run.finish(&assess::to_json(&document)?)?;

@@ -114,6 +114,10 @@ pub(super) fn propose(
             found.add(&name(column), part.key(), "by its name");
         }
     }
+    // Nothing of the plant. Readers find them by their names.
+    for part in [Part::Probability, Part::LogProbability] {
+        free.retain(|&column| !part.conventions().contains(&name(column).as_str()));
+    }
     // Ends of which nobody can tell what they mean, and states after the step.
     free.retain(|&column| !AMBIGUOUS.contains(&name(column).as_str()));
     let (after, before): (Vec<usize>, _) =

@@ -113,6 +113,7 @@ struct Waiting {
     action: Vec<f32>,
     reward: f32,
     others: Vec<f32>,
+    log_prob: f64,
 }
 
 /// One row of a file.
@@ -122,6 +123,7 @@ struct Row<'a> {
     action: &'a [f32],
     reward: f32,
     others: &'a [f32],
+    log_prob: f64,
     next_state: Option<&'a [f32]>,
     terminated: bool,
     truncated: bool,
@@ -171,6 +173,7 @@ impl Assembler {
                 action: &rows.actions[index * da..(index + 1) * da],
                 reward: rows.rewards[index],
                 others: &rows.others[index * others..(index + 1) * others],
+                log_prob: rows.log_probs.as_ref().map_or(f64::NAN, |values| values[index]),
                 next_state: rows.next_states.as_ref().map(|next| &next[states]),
                 terminated: flag(&rows.terminated),
                 truncated: flag(&rows.truncated),
@@ -206,24 +209,19 @@ impl Assembler {
             self.after_gap = !self.shows_start(&row);
         }
         self.hand_on_waiting(row.state, sink)?;
-        let Row { state, action, reward, others, .. } = row;
+        let Row { state, action, reward, others, log_prob, .. } = row;
+        let waiting = || Waiting {
+            state: state.to_vec(),
+            action: action.to_vec(),
+            reward,
+            others: others.to_vec(),
+            log_prob,
+        };
         let is_usable = is_known(state) && is_known(action) && !reward.is_nan() && is_known(others);
         match row.next_state {
             _ if !is_usable => self.after_gap = true,
-            Some(next_state) => {
-                let waiting = Waiting {
-                    state: state.to_vec(),
-                    action: action.to_vec(),
-                    reward,
-                    others: others.to_vec(),
-                };
-                self.hand_on(waiting, next_state, sink)?;
-            }
-            None => {
-                let (state, action) = (state.to_vec(), action.to_vec());
-                let waiting = Waiting { state, action, reward, others: others.to_vec() };
-                self.opened().waiting = Some(waiting);
-            }
+            Some(next_state) => self.hand_on(waiting(), next_state, sink)?,
+            None => self.opened().waiting = Some(waiting()),
         }
         let open = self.opened();
         (open.terminated, open.truncated) = (row.terminated, row.truncated);
@@ -244,7 +242,7 @@ impl Assembler {
     }
 
     fn hand_on(&mut self, waiting: Waiting, next_state: &[f32], sink: &mut dyn Sink) -> Result<()> {
-        let Waiting { state, action, reward, others } = &waiting;
+        let Waiting { state, action, reward, others, log_prob } = &waiting;
         let reward = match &self.rules.reward {
             Some(formula) if is_known(next_state) => {
                 formula.reward(state, action, others, next_state)?
@@ -258,7 +256,7 @@ impl Assembler {
         if std::mem::take(&mut self.after_gap) {
             sink.gap();
         }
-        sink.push(Transition { state, action, reward, next_state })?;
+        sink.push(Transition { state, action, reward, next_state, log_prob: *log_prob })?;
         self.opened().pushed += 1;
         Ok(())
     }

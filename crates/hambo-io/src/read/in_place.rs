@@ -116,6 +116,7 @@ pub(super) fn dataset(path: &Path, columns: Columns, marks: Marks) -> Result<(Da
             }),
             step: None,
             source: None,
+            log_probs: None,
         };
         assembler.add(path, first as u64, &rows, &mut ends)?;
     }

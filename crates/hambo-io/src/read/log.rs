@@ -26,6 +26,8 @@ pub(crate) struct Log {
     pub names: ColumnNames,
     /// Columns of the state that no action influences.
     pub exogenous: Vec<usize>,
+    /// Whether it says how probable logged actions were.
+    pub knows_probabilities: bool,
     knows_terminations: bool,
     sources: Vec<Box<dyn Source>>,
 }
@@ -59,6 +61,7 @@ impl Log {
         let (states, actions) = first.names();
         let names = ColumnNames { states, actions };
         let knows_terminations = sources.iter().all(|source| source.knows_terminations());
+        let knows_probabilities = sources.iter().any(|source| source.knows_probabilities());
         let (path, exogenous) = (path.to_owned(), first.exogenous());
         Ok(Self {
             path,
@@ -67,6 +70,7 @@ impl Log {
             action_dim,
             names,
             exogenous,
+            knows_probabilities,
             knows_terminations,
             sources,
         })

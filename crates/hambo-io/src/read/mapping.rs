@@ -57,6 +57,11 @@ pub struct Mapping {
     /// Where the row's episode came from, such as a policy, a machine, a week or a patient. An
     /// evaluation is then compared with each source, up to five one by one, more in three groups.
     pub source: Option<String>,
+    /// How probable the logged action was for whoever chose it, or its density: for estimators that weigh logged
+    /// episodes. No bound depends on it.
+    pub probability: Option<String>,
+    /// The same as a logarithm.
+    pub log_probability: Option<String>,
     /// The action is the number of a choice, from 0 to one less than this, and is one-hot encoded.
     pub discrete_actions: Option<usize>,
 }
@@ -133,6 +138,8 @@ pub(crate) enum Role {
     Episode,
     Step,
     Source,
+    Probability,
+    LogProbability,
 }
 
 impl Role {
@@ -149,6 +156,8 @@ impl Role {
             Self::Episode => "episode",
             Self::Step => "step",
             Self::Source => "source",
+            Self::Probability => "probability",
+            Self::LogProbability => "log_probability",
         }
     }
 
@@ -171,6 +180,10 @@ impl Role {
             Self::Truncated => &["truncations", "truncated", "truncateds", "timeouts"],
             Self::Episode => &["episode", "episode_id", "episode_ids", "eps_id"],
             Self::Step => &["step", "steps", "t", "timestep"],
+            Self::Probability => {
+                &["pscore", "action_prob", "behavior_prob", "behaviour_prob", "action_probability"]
+            }
+            Self::LogProbability => &["action_logp", "log_prob", "action_log_prob", "logp"],
             // Nobody's convention: they have to be named.
             Self::Source | Self::Exogenous => &[],
         }
@@ -195,9 +208,17 @@ pub struct Plan {
     pub episode: Vec<usize>,
     pub step: Option<usize>,
     pub source: Option<usize>,
+    pub probability: Option<ProbabilityPlan>,
     pub discrete_actions: Option<usize>,
     pub cut: Option<Cut>,
     pub missing: Missing,
+}
+
+/// Where probabilities of logged actions come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProbabilityPlan {
+    pub column: usize,
+    pub is_logarithm: bool,
 }
 
 /// Where rewards come from.
@@ -236,6 +257,7 @@ impl Mapping {
             cut: self.cut,
             missing: self.missing,
             source: finder.optional(Role::Source, self.source.as_deref())?,
+            probability: finder.probability(self)?,
             discrete_actions: self.discrete_actions,
         };
         finder.check(&plan)?;
@@ -340,6 +362,19 @@ impl Finder<'_> {
         Ok(RewardPlan::Formula { text: text.into(), others })
     }
 
+    /// A logarithm before a probability, which may have been rounded to zero.
+    fn probability(&self, mapping: &Mapping) -> Result<Option<ProbabilityPlan>> {
+        let (plain, logarithm) = (&mapping.probability, &mapping.log_probability);
+        let plan = |is_logarithm| move |column| ProbabilityPlan { column, is_logarithm };
+        if plain.is_none() || logarithm.is_some() {
+            let found = self.optional(Role::LogProbability, logarithm.as_deref())?;
+            if let Some(found) = found.map(plan(true)) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(self.optional(Role::Probability, plain.as_deref())?.map(plan(false)))
+    }
+
     /// A column that merely looks like a step number, such as a time `t` in seconds, is left alone.
     fn step(&self, name: Option<&str>) -> Result<Option<usize>> {
         let found = self.optional(Role::Step, name)?;
@@ -360,6 +395,7 @@ impl Finder<'_> {
             (Role::Truncated, plan.truncated),
             (Role::Step, plan.step),
             (Role::Source, plan.source),
+            (Role::Probability, plan.probability.map(|plan| plan.column)),
         ];
         let episode = plan.episode.iter().map(|&column| (Role::Episode, Some(column)));
         for (role, index) in singles.into_iter().chain(episode) {

@@ -21,6 +21,7 @@ pub(crate) struct Memory {
     episode_ends: Vec<usize>,
     gaps: Vec<usize>,
     sources: Vec<String>,
+    log_probs: Vec<f64>,
 }
 
 impl Sink for Memory {
@@ -29,6 +30,7 @@ impl Sink for Memory {
         self.actions.extend_from_slice(transition.action);
         self.rewards.push(transition.reward);
         self.next_states.extend_from_slice(transition.next_state);
+        self.log_probs.push(transition.log_prob);
         Ok(())
     }
 
@@ -81,6 +83,7 @@ impl Memory {
                 kept.next_states.extend_from_slice(&self.next_states[states..states + state_dim]);
                 kept.terminated.push(self.terminated[row]);
                 kept.truncated.push(self.truncated[row]);
+                kept.log_probs.push(self.log_probs[row]);
             }
             is_after_gap = false;
             if kept.rewards.len() > first {
@@ -118,6 +121,11 @@ impl Memory {
         let dataset = dataset.and_then(|dataset| match self.sources.is_empty() {
             true => Ok(dataset),
             false => dataset.with_sources(self.sources),
+        });
+        let is_known = self.log_probs.iter().any(|value| !value.is_nan());
+        let dataset = dataset.and_then(|dataset| match is_known {
+            true => dataset.with_log_probs(self.log_probs),
+            false => Ok(dataset),
         });
         let dataset = dataset.and_then(|dataset| dataset.with_exogenous(exogenous.to_vec()));
         dataset.map_err(|source| Error::Data { path: path.to_owned(), source })

@@ -274,6 +274,7 @@ impl Source for Minari {
             episode: Some(vec![key; count]),
             step: None,
             source: None,
+            log_probs: None,
         })
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Rows {
     pub episode: Option<Vec<Key>>,
     pub step: Option<Vec<i64>>,
     pub source: Option<Vec<Key>>,
+    /// Logarithms; NaN where nobody knows.
+    pub log_probs: Option<Vec<f64>>,
 }
 
 impl Rows {
@@ -55,6 +57,7 @@ impl Rows {
         join(&mut self.episode, more.episode);
         join(&mut self.step, more.step);
         join(&mut self.source, more.source);
+        join(&mut self.log_probs, more.log_probs);
     }
 
     /// Episode by episode, as each appears for the first time, and in each of them step by step; and where each row
@@ -94,6 +97,7 @@ impl Rows {
             episode: each(&self.episode, &order),
             step: each(&self.step, &order),
             source: each(&self.source, &order),
+            log_probs: each(&self.log_probs, &order),
         };
         (sorted, order)
     }
@@ -115,6 +119,11 @@ pub(crate) trait Source: Send + Sync {
 
     /// The file says which episodes terminated.
     fn knows_terminations(&self) -> bool;
+
+    /// The file says how probable logged actions were.
+    fn knows_probabilities(&self) -> bool {
+        false
+    }
 
     /// Columns of the state that no action influences.
     fn exogenous(&self) -> Vec<usize> {
@@ -257,6 +266,10 @@ impl Source for MappedTable {
         self.plan.terminated.is_some()
     }
 
+    fn knows_probabilities(&self) -> bool {
+        self.plan.probability.is_some()
+    }
+
     fn exogenous(&self) -> Vec<usize> {
         let mut first = 0;
         let mut found = Vec::new();
@@ -286,7 +299,8 @@ impl Source for MappedTable {
 
     fn read(&self, piece: usize) -> Result<Rows> {
         let plan = &self.plan;
-        let singles = [plan.terminated, plan.truncated, plan.step, plan.source];
+        let probability = plan.probability.map(|plan| plan.column);
+        let singles = [plan.terminated, plan.truncated, plan.step, plan.source, probability];
         let reward: &[usize] = match &plan.reward {
             RewardPlan::Column(column) => std::slice::from_ref(column),
             RewardPlan::Formula { others, .. } => others,
@@ -314,12 +328,13 @@ impl Source for MappedTable {
         let mut single = |index: Option<usize>| index.map(|index| (place(index), next()));
         let (terminated, truncated) = (single(plan.terminated), single(plan.truncated));
         let (step, source) = (single(plan.step), single(plan.source));
+        let probability = single(probability);
         let episode: Vec<_> = plan.episode.iter().map(|&index| (place(index), next())).collect();
         let numbers = states.iter().chain(&actions).chain(&next_states).chain(&rewards);
         for (place, values) in numbers.chain(&episode) {
             check_count(place, values, count)?;
         }
-        let marks = [&terminated, &truncated, &step, &source];
+        let marks = [&terminated, &truncated, &step, &source, &probability];
         for (place, values) in marks.into_iter().flatten() {
             check_count(place, values, count)?;
         }
@@ -351,8 +366,21 @@ impl Source for MappedTable {
             episode: joined(episode)?,
             step: step.map(|(place, values)| values.into_integers(place)).transpose()?,
             source: source.map(|(place, values)| values.into_keys(place)).transpose()?,
+            log_probs: match (probability, plan.probability) {
+                (Some((place, values)), Some(plan)) => {
+                    Some(log_probs(values.into_exact(place)?, plan.is_logarithm))
+                }
+                _ => None,
+            },
         })
     }
+}
+
+/// Logarithms of probabilities. What was done cannot have been impossible: such a number says nothing.
+fn log_probs(values: Vec<f64>, is_logarithm: bool) -> Vec<f64> {
+    let log_prob = |value: f64| if is_logarithm { value } else { value.ln() };
+    let known = |value: f64| if value.is_finite() { value } else { f64::NAN };
+    values.into_iter().map(log_prob).map(known).collect()
 }
 
 /// All columns have as many rows as the reward.

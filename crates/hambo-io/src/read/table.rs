@@ -170,6 +170,14 @@ impl Values {
         }
     }
 
+    /// As numbers of full precision.
+    pub(crate) fn into_exact(self, place: Place<'_>) -> Result<Vec<f64>> {
+        match self {
+            Self::F64(values) => Ok(values),
+            other => Ok(other.into_numbers(place)?.into_iter().map(f64::from).collect()),
+        }
+    }
+
     /// As true or false: booleans, or the numbers 0 and 1.
     pub(crate) fn into_flags(self, place: Place<'_>) -> Result<Vec<bool>> {
         let flag = |index: usize, value: f64| match value {

@@ -8,6 +8,7 @@ mod figures;
 mod frame;
 mod guarantee;
 mod markup;
+mod opinions;
 mod page;
 mod pipeline;
 mod plot;

@@ -7,7 +7,7 @@ use super::figures::{self, Figure};
 use super::frame::{self, picture};
 use super::markup::{NUMBER, TEXT, facts, section, table};
 use super::text::{as_given, escape, fixed, in_lines, number, percent, rounded_down, sentence};
-use super::{backtest, data, guarantee, short, words, worlds};
+use super::{backtest, data, guarantee, opinions, short, words, worlds};
 
 pub(super) fn page(contents: &Contents<'_>) -> String {
     let figures = figures::all(contents);
@@ -23,6 +23,7 @@ pub(super) fn page(contents: &Contents<'_>) -> String {
         guarantee::guarantee(contents),
         backtest::within(contents),
         worlds::replay(contents),
+        opinions::opinions(contents, &figures),
         assumptions(contents),
         section("returns", "Returns", "", &pictures(&figures, &["returns", "horizon"], "pair")),
         section(

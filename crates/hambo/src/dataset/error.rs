@@ -141,6 +141,27 @@ pub enum DatasetError {
         found: usize,
     },
 
+    /// There is not one probability per step.
+    #[error("{found} probabilities for {expected} transitions; give one per transition")]
+    LogProbs {
+        /// Transitions of the dataset.
+        expected: usize,
+        /// Probabilities that were given.
+        found: usize,
+    },
+
+    /// What was done cannot have had this probability.
+    #[error(
+        "the logarithm of the probability of the action in row {row} is {value}; a logged action has a probability \
+         above zero and a finite density; where nobody knows it, give NaN"
+    )]
+    LogProb {
+        /// The row.
+        row: usize,
+        /// The logarithm.
+        value: f64,
+    },
+
     /// There is not one flag per step.
     #[error("flag `{flag}` has {found} rows, the dataset has {expected}; give one flag per step")]
     FlagRows {

@@ -49,6 +49,8 @@ pub struct Dataset {
     next_states: Buffer,
     episodes: Vec<EpisodeSpan>,
     sources: Option<Sources>,
+    /// Logarithms of the probabilities, or densities, of the logged actions, one per row; NaN where nobody knows.
+    log_probs: Option<Vec<f64>>,
     /// Increasing.
     exogenous: Vec<usize>,
     names: Option<ColumnNames>,
@@ -91,6 +93,7 @@ impl Dataset {
             next_states: columns.next_states,
             episodes: checked.episodes,
             sources: None,
+            log_probs: None,
             exogenous: Vec::new(),
             names,
             notes: checked.notes,
@@ -116,6 +119,25 @@ impl Dataset {
         }
         self.sources = Some(Sources::new(&of_episodes));
         Ok(self)
+    }
+
+    /// Declares how probable each logged action was for whoever chose it: the logarithm of its probability, or of its
+    /// density where actions are continuous; NaN where nobody knows.
+    pub fn with_log_probs(mut self, of_rows: Vec<f64>) -> Result<Self, DatasetError> {
+        let (expected, found) = (self.rows(), of_rows.len());
+        if expected != found {
+            return Err(DatasetError::LogProbs { expected, found });
+        }
+        if let Some(row) = of_rows.iter().position(|value| value.is_infinite()) {
+            return Err(DatasetError::LogProb { row, value: of_rows[row] });
+        }
+        self.log_probs = Some(of_rows);
+        Ok(self)
+    }
+
+    /// Logarithms of the probabilities of the logged actions, one per row, if somebody has said them.
+    pub fn log_probs(&self) -> Option<&[f64]> {
+        self.log_probs.as_deref()
     }
 
     /// Declares the columns of the state that no action influences: weather, prices, the clock, which building

@@ -82,8 +82,9 @@ impl<'a> Subset<'a> {
     /// A dataset of its own: a copy.
     pub fn to_dataset(&self) -> Dataset {
         let (all, rows) = (self.dataset, (0..self.rows()).map(|index| self.row(index)));
-        let Batch { states, actions, rewards, next_states } =
-            all.gather(&rows.collect::<Vec<usize>>());
+        let rows: Vec<usize> = rows.collect();
+        let Batch { states, actions, rewards, next_states } = all.gather(&rows);
+        let of_rows = |values: &Vec<f64>| rows.iter().map(|&row| values[row]).collect();
         let span = |(&episode, &end): (&usize, &usize)| {
             let mut span = all.episodes[episode].clone();
             let rows = end - span.rows.len()..end;
@@ -99,6 +100,7 @@ impl<'a> Subset<'a> {
             next_states: next_states.into_raw_vec_and_offset().0.into(),
             episodes: self.episodes.iter().zip(&self.row_ends).map(span).collect(),
             sources: all.sources.as_ref().map(|sources| sources.among(&self.episodes)),
+            log_probs: all.log_probs.as_ref().map(of_rows),
             exogenous: all.exogenous.clone(),
             names: all.names.clone(),
             notes: all.notes.clone(),

@@ -221,6 +221,8 @@ pub struct Transition<'a> {
     pub reward: f32,
     /// `[d_s]`
     pub next_state: &'a [f32],
+    /// The logarithm of how probable the action was for whoever chose it; NaN if nobody knows.
+    pub log_prob: f64,
 }
 
 /// What must hold of a transition, the `at.1`-th of episode `at.0`: it is finite, and starts where the
@@ -236,7 +238,7 @@ pub fn check_transition(
         let name = names.and_then(|names| name_of(names, quantity, index));
         Column { quantity, index, name }
     };
-    let &Transition { state, action, reward, next_state } = transition;
+    let &Transition { state, action, reward, next_state, .. } = transition;
     let blocks = [
         (Quantity::State, state),
         (Quantity::Action, action),
@@ -324,6 +326,7 @@ impl<'a> Blocks<'a> {
             action: actions.row(row),
             reward: rewards.row(row)[0],
             next_state: next_states.row(row),
+            log_prob: f64::NAN,
         }
     }
 

@@ -9,7 +9,7 @@ mod svgd_tests;
 pub mod table;
 pub mod theory;
 
-use ndarray::{Array2, Array3, ArrayView1, ArrayView2, Axis};
+use ndarray::{Array1, Array2, Array3, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 pub use svgd::SteinKernel;
@@ -69,6 +69,22 @@ pub trait Dynamics: std::any::Any + Send + Sync {
     fn outputs(&self) -> usize {
         self.state_dim() + usize::from(self.predicts_reward())
     }
+}
+
+/// max_k ‖σ_k(s, a)‖: how uncertain the least certain member is by itself, `[rows]`. MOPO's penalty.
+pub(crate) fn largest_std(
+    dynamics: &dyn Dynamics,
+    states: ArrayView2<'_, f32>,
+    actions: ArrayView2<'_, f32>,
+) -> Result<Array1<f32>> {
+    let mut largest = Array1::zeros(states.nrows());
+    for member in 0..dynamics.members() {
+        let said = dynamics.predict_member(member, states, actions)?;
+        for (largest, stds) in largest.iter_mut().zip(said.std.rows()) {
+            *largest = f32::max(*largest, stds.dot(&stds).sqrt());
+        }
+    }
+    Ok(largest)
 }
 
 /// A model whose members have counted what follows.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::memory::Memory;
 use super::worlds::{derivative, shares};
 use crate::adversary::{AdversarySettings, Learner, Survey, inputs_of_step};
-use crate::dynamics::Dynamics;
+use crate::dynamics::{Dynamics, largest_std};
 use crate::error::{BoxError, Result};
 use crate::exchange::{Exchange, Interruptible};
 use crate::experience::{Recorder, Replay};
@@ -220,13 +220,7 @@ pub(super) struct Penalty {
 
 impl Penalty {
     fn of(&self, dynamics: &dyn Dynamics, step: &Step<'_>) -> Result<Array1<f32>> {
-        let mut largest = Array1::zeros(step.rewards.len());
-        for member in 0..dynamics.members() {
-            let said = dynamics.predict_member(member, step.states.view(), step.actions.view())?;
-            for (largest, stds) in largest.iter_mut().zip(said.std.rows()) {
-                *largest = f32::max(*largest, stds.dot(&stds).sqrt());
-            }
-        }
+        let largest = largest_std(dynamics, step.states.view(), step.actions.view())?;
         Ok(largest * self.weight as f32)
     }
 }

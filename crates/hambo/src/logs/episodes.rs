@@ -34,6 +34,8 @@ pub struct LoggedEpisodes {
     pub unseen: Array2<bool>,
     /// Where they came from, if somebody has said it.
     pub sources: Option<Sources>,
+    /// Logarithms of the probabilities of the logged actions, one per row, if somebody has said them.
+    pub log_probs: Option<Vec<f64>>,
     /// All episodes of the data, these and others.
     pub all: EpisodeMarks,
     behaviour: WhenAsked,
@@ -50,6 +52,15 @@ impl PartialEq for WhenAsked {
 }
 
 impl LoggedEpisodes {
+    /// All of them, which no member has seen for all that is known.
+    pub(crate) fn all_of(dataset: &Dataset) -> Self {
+        Self::kept_of(
+            dataset,
+            &Unseen::by_all(dataset.all()),
+            (0..dataset.episodes().len()).collect(),
+        )
+    }
+
     /// Random ones of those that are unseen.
     pub fn of(dataset: &Dataset, unseen: &Unseen<'_>, rng: &mut Stream) -> Self {
         let mut order = unseen.data().episodes().to_vec();
@@ -64,6 +75,11 @@ impl LoggedEpisodes {
         };
         let mut kept: Vec<usize> = order.into_iter().filter(fits).collect();
         kept.sort_unstable();
+        Self::kept_of(dataset, unseen, kept)
+    }
+
+    fn kept_of(dataset: &Dataset, unseen: &Unseen<'_>, kept: Vec<usize>) -> Self {
+        let span = |episode: usize| dataset.episodes()[episode].rows.clone();
         let firsts: Vec<usize> = kept.iter().map(|&episode| span(episode).start).collect();
         let ends = kept.iter().scan(0, |end, &episode| {
             *end += span(episode).len();
@@ -81,6 +97,9 @@ impl LoggedEpisodes {
             terminated: kept.iter().map(|&e| dataset.episodes()[e].terminated).collect(),
             unseen: unseen.of_rows(dataset, &firsts),
             sources: dataset.sources().map(|sources| sources.only(&kept)),
+            log_probs: dataset
+                .log_probs()
+                .map(|values| kept.iter().flat_map(|&e| values[span(e)].iter().copied()).collect()),
             transitions: dataset.gather(&kept.iter().flat_map(|&e| span(e)).collect::<Vec<_>>()),
             all: EpisodeMarks::of(dataset),
             numbers: kept,
@@ -104,6 +123,7 @@ impl LoggedEpisodes {
             terminated: Vec::new(),
             unseen: Array2::default((0, 1)),
             sources: None,
+            log_probs: None,
             all: EpisodeMarks::default(),
             behaviour: WhenAsked::default(),
         }
@@ -181,7 +201,11 @@ impl LoggedEpisodes {
         let written = written.counts("gaps", &self.gaps);
         let shape = [self.terminated.len()];
         let written = written.flags("terminated", &shape, self.terminated.iter());
-        written.flags("unseen", self.unseen.shape(), self.unseen.iter()).to_bytes()
+        let written = written.flags("unseen", self.unseen.shape(), self.unseen.iter());
+        match &self.log_probs {
+            Some(values) => written.exact("log_probs", values).to_bytes(),
+            None => written.to_bytes(),
+        }
     }
 
     /// Reads what [`to_safetensors`](Self::to_safetensors) wrote.
@@ -194,6 +218,7 @@ impl LoggedEpisodes {
             gaps: read.counts("gaps")?,
             terminated: read.flags("terminated")?,
             unseen: read.matrix_of_flags("unseen")?,
+            log_probs: read.exact_if_there("log_probs")?,
             all: EpisodeMarks::new(read.marks("all")?),
             behaviour: WhenAsked::default(),
             sources,
@@ -209,6 +234,7 @@ impl LoggedEpisodes {
             && self.gaps.is_sorted_by(|before, after| before < after)
             && self.gaps.last().is_none_or(|&last| last < rows)
             && self.transitions.fits(rows, state_dim, action_dim)
+            && self.log_probs.as_ref().is_none_or(|values| values.len() == rows)
             && self.numbers.len() == episodes
             && self.terminated.len() == episodes
             && self.unseen.nrows() == episodes

@@ -52,6 +52,13 @@ impl Written {
         self
     }
 
+    /// Numbers of twice the precision.
+    pub(super) fn exact(mut self, name: &'static str, values: &[f64]) -> Self {
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.0.push((name, Dtype::F64, vec![values.len()], bytes));
+        self
+    }
+
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let views = self.0.iter().map(|(name, dtype, shape, bytes)| {
             let view = TensorView::new(*dtype, shape.clone(), bytes);
@@ -102,6 +109,20 @@ impl<'a> Read<'a> {
         let view = self.find(name, Dtype::U64, 1)?;
         let (numbers, _) = view.data().as_chunks::<8>();
         Ok(numbers.iter().map(|&bytes| u64::from_le_bytes(bytes)).collect())
+    }
+
+    /// What [`Written::exact`] wrote, if it was written.
+    pub(super) fn exact_if_there(&self, name: &str) -> Result<Option<Vec<f64>>> {
+        if !self.0.names().contains(&name) {
+            return Ok(None);
+        }
+        let view = self.find(name, Dtype::F64, 1)?;
+        let (numbers, _) = view.data().as_chunks::<8>();
+        let values: Vec<f64> = numbers.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
+        match values.iter().find(|value| value.is_infinite()) {
+            Some(value) => Err(Error::SavedSample(format!("`{name}` contains {value}"))),
+            None => Ok(Some(values)),
+        }
     }
 
     fn matrix(&self, name: &str) -> Result<Array2<f32>> {

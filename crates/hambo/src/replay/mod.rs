@@ -34,3 +34,4 @@ pub(crate) use groups::Apart;
 pub use outcome::Replay;
 pub(crate) use player::Player;
 pub use replayed::{Replayed, ReplayedGroup};
+pub(crate) use windows::Window;

@@ -1,6 +1,6 @@
 //! Plays logged episodes again, in all worlds.
 
-use ndarray::Array2;
+use ndarray::{Array1, Array2};
 
 use super::claims::{Backtest, CHANCE};
 use super::compare::Comparison;
@@ -151,6 +151,36 @@ impl Player<'_> {
             of_worlds: more.rows().into_iter().map(|row| row.sum() / row.len() as f64).collect(),
             earned: earned(&windows, horizon),
         }))
+    }
+
+    /// By how much unseeing worlds overestimate each group of episodes at the usual noise, with confidence, and what
+    /// numbers of the logged rows sum to along its pieces, discounted as rewards are.
+    pub(crate) fn biases_beside(&self, of_rows: &Array1<f64>) -> Result<Vec<(String, f64, f64)>> {
+        if self.episodes.len() < 2 || self.game.dynamics.members() < 2 {
+            return Ok(Vec::new());
+        }
+        let windows = self.windows()?;
+        let groups = first_and_later(groups(self.episodes, self.apart, self.seed)?, &windows);
+        let horizon = self.game.task.horizon;
+        let returns = self.play(&self.course(&windows), 1.0, 1, &[horizon])?;
+        let delta = self.delta / groups.len() as f64;
+        let compare = self.comparison(&windows, horizon, &returns[0], delta);
+        let discount = f64::from(self.game.task.discount);
+        let sum_of = |window: &Window| {
+            let rows = window.rows.clone().take(window.earned.len()).enumerate();
+            rows.map(|(t, row)| discount.powi(t as i32) * of_rows[row]).sum::<f64>()
+        };
+        let beside = |group: &Group| {
+            let of_episode = |&episode: &usize| {
+                let pieces = group.pieces(&windows, episode);
+                let sum: f64 = pieces.iter().map(|&piece| sum_of(&windows[piece])).sum();
+                sum / pieces.len().max(1) as f64
+            };
+            let sum: f64 = group.episodes.iter().map(of_episode).sum();
+            let found = compare.of(group);
+            (found.name, found.largest_bias, sum / group.episodes.len().max(1) as f64)
+        };
+        Ok(groups.iter().map(beside).collect())
     }
 
     fn windows(&self) -> Result<Vec<Window>> {

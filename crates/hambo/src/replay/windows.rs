@@ -19,7 +19,7 @@ const ENOUGH_WHOLE: usize = 20;
 
 /// A piece of a logged episode.
 #[derive(Clone)]
-pub(super) struct Window {
+pub(crate) struct Window {
     pub(super) episode: usize,
     /// Whether it starts where the episode did.
     pub(super) is_first: bool,
@@ -27,9 +27,9 @@ pub(super) struct Window {
     pub(super) rows: Range<usize>,
     /// Steps that count: all of the horizon if the episode terminated in them, for it then has no more
     /// rewards.
-    pub(super) steps: usize,
+    pub(crate) steps: usize,
     /// What it had earned after each of its rows, until it ended.
-    pub(super) earned: Vec<f64>,
+    pub(crate) earned: Vec<f64>,
 }
 
 /// Pieces of all episodes, in the order of the episodes.
@@ -80,7 +80,7 @@ fn pieces(rows: Range<usize>, horizon: usize, terminated: bool) -> Vec<Range<usi
 }
 
 impl Window {
-    fn new(
+    pub(crate) fn new(
         episodes: &LoggedEpisodes,
         task: &Task,
         episode: usize,

@@ -24,6 +24,25 @@ pub(crate) fn act(
     Ok(actions)
 }
 
+/// Asks a policy how probable actions are, and checks what comes back.
+pub(crate) fn log_probs(
+    policy: &dyn Policy,
+    states: ArrayView2<'_, f32>,
+    actions: ArrayView2<'_, f32>,
+) -> Result<Option<Array1<f64>>> {
+    let (part, rows) = ("policy's log_prob", states.nrows());
+    let Some(found) = policy.log_probs(states, actions).map_err(supplied(part, rows))? else {
+        return Ok(None);
+    };
+    check_rows(part, rows, found.len())?;
+    let is_none = |value: &f64| value.is_nan() || *value == f64::INFINITY;
+    if let Some(row) = found.iter().position(is_none) {
+        let value = found[row] as f32;
+        return Err(Error::SuppliedValue { part, row, column: 0, value });
+    }
+    Ok(Some(found))
+}
+
 /// Asks a reward, and checks what comes back.
 pub(crate) fn reward(reward: &dyn Reward, transitions: &Transitions<'_>) -> Result<Array1<f32>> {
     let rows = transitions.rows();

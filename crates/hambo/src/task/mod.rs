@@ -13,6 +13,7 @@ mod ask;
 mod bounds;
 mod constraint;
 mod controllers;
+mod density;
 mod initial;
 mod parts;
 
@@ -20,10 +21,11 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use against::{Against, Baseline};
-pub(crate) use ask::{act, reward, terminated};
+pub(crate) use ask::{act, log_probs, reward, terminated};
 pub use bounds::{RewardLimits, StateBounds, StateLimits};
 pub use constraint::Constraint;
 pub use controllers::{NoisyPolicy, UniformPolicy};
+pub use density::WithLogProb;
 pub use initial::{InitialStates, Starts};
 pub use parts::{Policy, Reward, Simulator, Termination};
 

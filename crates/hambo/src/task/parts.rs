@@ -16,6 +16,16 @@ pub trait Policy: Send + Sync {
         draws: &mut RowStreams,
     ) -> Result<Array2<f32>, BoxError>;
 
+    /// Logarithms of the probabilities, or densities, of actions `[batch, d_a]` in states `[batch, d_s]`, if it knows
+    /// them: `[batch]`, minus infinity for what it never does.
+    fn log_probs(
+        &self,
+        _states: ArrayView2<'_, f32>,
+        _actions: ArrayView2<'_, f32>,
+    ) -> Result<Option<Array1<f64>>, BoxError> {
+        Ok(None)
+    }
+
     /// The episodes of the model in whose worlds it was learned, if it was: their errors have chosen it.
     fn learned_from(&self) -> Option<&EpisodeMarks> {
         None

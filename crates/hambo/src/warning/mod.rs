@@ -174,6 +174,15 @@ pub enum Warning {
         /// What each step that is left earns.
         floor: f64,
     },
+    /// Estimators that know nothing of the worlds say less than the bound.
+    OtherOpinions {
+        /// The bound.
+        bound: f64,
+        /// What fitted Q evaluation says.
+        fqe: f64,
+        /// What rollouts with the logs' errors say, if there are any.
+        second_opinion: Option<f64>,
+    },
     /// Few initial states were observed.
     FewStarts {
         /// Independent observations.
@@ -232,7 +241,7 @@ pub struct About<'a> {
 
 impl Warning {
     /// All short names.
-    pub const CODES: [&str; 26] = [
+    pub const CODES: [&str; 27] = [
         "not_converged",
         "under_trained",
         "outside_data",
@@ -254,6 +263,7 @@ impl Warning {
         "untested",
         "bounds_contradict_logs",
         "on_floor",
+        "other_opinions",
         "few_starts",
         "skewed_returns",
         "no_termination",
@@ -285,6 +295,7 @@ impl Warning {
             Self::Untested { .. } => "untested",
             Self::BoundsContradictLogs { .. } => "bounds_contradict_logs",
             Self::OnFloor { .. } => "on_floor",
+            Self::OtherOpinions { .. } => "other_opinions",
             Self::FewStarts { .. } => "few_starts",
             Self::SkewedReturns { .. } => "skewed_returns",
             Self::NoTermination { .. } => "no_termination",
@@ -329,6 +340,7 @@ impl Warning {
             | Self::Untested { .. }
             | Self::BoundsContradictLogs { .. }
             | Self::OnFloor { .. }
+            | Self::OtherOpinions { .. }
             | Self::SharedEpisodes { .. }
             | Self::NoTermination { .. }
             | Self::WeakerSetting { .. } => About::default(),
@@ -350,6 +362,7 @@ impl Warning {
     /// | `untested` | yes | nothing was asked of the worlds over most of the horizon |
     /// | `bounds_contradict_logs` | yes | states are kept where real ones do not stay |
     /// | `on_floor` | no | the user has vouched for the floor |
+    /// | `other_opinions` | no | they are estimates without a test, and asking for them must not change a verdict |
     /// | `foreign_starts` | yes | no data says what follows there, or the units differ |
     /// | `no_termination` | yes | the bound is on episodes that go on where real ones end |
     /// | `estimated_norm`, `learned_kernel` | no | the proof no longer applies, but the bound stands where an ensemble's stands: on calibration |
@@ -389,6 +402,7 @@ impl Warning {
             | Self::FewCalibrationEpisodes { .. }
             | Self::FewStarts { .. }
             | Self::OnFloor { .. }
+            | Self::OtherOpinions { .. }
             | Self::Diverged { .. } => false,
         }
     }

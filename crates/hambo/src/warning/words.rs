@@ -122,6 +122,13 @@ impl fmt::Display for Warning {
                 "{:.1} % of the logged states lie beyond the limits that the task gives, most of them in `{column}`",
                 100.0 * share
             ),
+            Self::OtherOpinions { bound, fqe, second_opinion } => {
+                write!(f, "fitted Q evaluation says {fqe:.3}")?;
+                if let Some(second) = second_opinion {
+                    write!(f, ", and rollouts with the model's errors on the logs {second:.3}")?;
+                }
+                write!(f, ": less than the bound of {bound:.3}")
+            }
             Self::OnFloor { share, floor } => write!(
                 f,
                 "{:.0} % of the episodes leave the data, and earn the floor of {floor} in every step that is left: \
@@ -218,6 +225,10 @@ impl Warning {
             Self::BoundsContradictLogs { .. } => {
                 "give limits that no state can exceed, or none; check their units and columns"
             }
+            Self::OtherOpinions { .. } => {
+                "the worlds may share an error: collect data where the policy goes, and test the bound with \
+                 `hambo backtest`"
+            }
             Self::OnFloor { .. } => "make sure that no step can earn less, whatever happens",
             Self::SharedEpisodes { .. } => {
                 "fit the model on episodes that the policy was not trained on, if there are enough"
@@ -260,6 +271,7 @@ impl Warning {
             Self::Untested { .. } => Some("task.horizon"),
             Self::BoundsContradictLogs { .. } => Some("task.state_bounds"),
             Self::OnFloor { .. } => Some("task.floor"),
+            Self::OtherOpinions { .. } => None,
             Self::WeakerSetting { .. } => Some("evaluation.accept_weaker"),
             Self::SharedEpisodes { .. } => None,
         }

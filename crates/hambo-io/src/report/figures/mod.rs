@@ -3,6 +3,7 @@
 mod claims;
 mod figure;
 mod horizon;
+mod opinions;
 mod panels;
 mod standalone;
 mod training;
@@ -19,6 +20,7 @@ pub(super) fn all(contents: &Contents<'_>) -> Vec<Figure> {
     let figures = [
         variants::bounds(contents),
         worlds::backtest(contents).and_then(|found| claims(found, contents.decimals)),
+        opinions::opinions(contents),
         variants::returns(contents),
         horizon::bound(contents),
         horizon::gap(contents),
