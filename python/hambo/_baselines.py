@@ -12,9 +12,10 @@ from ._functions import LogProb, Policy, TransitionFunction, log_prob_function, 
 from ._model import Model
 from ._opinions import Baselines
 from ._progress import ProgressOption, watched
-from ._settings import BaselineSettings
+from ._settings import BaselineSettings, StateBounds
 from ._task import InitialStates, columns_of, starts_document, task_document
 from .errors import SettingError
+from .tasks import TaskName
 
 __all__ = ["baselines"]
 
@@ -30,6 +31,7 @@ def baselines(
     termination: TransitionFunction | None = None,
     initial_states: InitialStates = None,
     discount: float = 1.0,
+    state_bounds: StateBounds | TaskName | None = None,
     reward_bounds: tuple[float, float] | None = None,
     floor: float | None = None,
     inputs: Sequence[str] | None = None,
@@ -52,7 +54,7 @@ def baselines(
     data
         The logs to learn values from and to weigh. Without it, the episodes that the model keeps: at most 100,000
         transitions, and none that all members have seen.
-    policy, horizon, delta, reward, termination, initial_states, discount, reward_bounds, floor, inputs, deterministic
+    policy, horizon, delta, reward, termination, initial_states, discount, state_bounds, reward_bounds, floor, inputs
         As for `evaluate`.
     log_prob
         A callable ``(observations[batch, d_s], actions[batch, d_a]) -> [batch]`` of the logarithms of the policy's
@@ -61,7 +63,7 @@ def baselines(
         chooses the same of a few actions needs none.
     settings
         How they are computed.
-    seed, progress, threads
+    deterministic, seed, progress, threads
         As for `evaluate`.
     """
     if not isinstance(model, Model):
@@ -74,7 +76,7 @@ def baselines(
         "baselines": (settings or BaselineSettings())._document(),
     }
     plan = {
-        **task_document(horizon, discount, None, reward_bounds),
+        **task_document(horizon, discount, state_bounds, reward_bounds),
         "floor": None if floor is None else checked_finite(floor, "floor"),
         "against": None,
         "inputs": names,

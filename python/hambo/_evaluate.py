@@ -273,7 +273,21 @@ def evaluate(
     return found
 
 
-def rank(model: Model, policies: Mapping[str, Policy], *, horizon: int, seed: int = 0, **options: Any) -> Ranking:
+SCREENED_FROM = 10
+"""With so many policies, those that earn clearly less than another one in every world are not evaluated."""
+
+
+def rank(
+    model: Model,
+    policies: Mapping[str, Policy],
+    *,
+    horizon: int,
+    delta: float = 0.05,
+    separate: bool = False,
+    evaluate_all: bool = False,
+    seed: int = 0,
+    **options: Any,
+) -> Ranking:
     """Evaluate several policies on the same random numbers, and sort them by their lower bounds.
 
     Parameters
@@ -282,19 +296,59 @@ def rank(model: Model, policies: Mapping[str, Policy], *, horizon: int, seed: in
         What `fit` made of the data.
     policies
         Policies by name, each as for `evaluate`.
+    delta
+        Probability with which any of the bounds may fail: they share it, so that all hold together.
+    separate
+        Let each bound fail with `delta` instead.
+    evaluate_all
+        Of ten or more policies, those that earn clearly less than another one in every world are not evaluated, but
+        named in `Ranking.stopped`, unless this is set.
     horizon, seed, options
         As for `evaluate`.
     """
     named = checked_mapping(policies, "policies", "policies")
     if not named:
         raise SettingError("there are no policies to rank; give at least one")
+    each = checked_finite(delta, "delta") / (1 if separate else len(named))
+    options = {**options, "horizon": horizon, "seed": seed}
+    stopped = {} if evaluate_all or len(named) < SCREENED_FROM else _dominated(model, named, options)
+    left = {name: policy for name, policy in named.items() if name not in stopped}
     found = {}
-    with watched(options.pop("progress", None), len(named)) as course:
-        for name, policy in named.items():
-            found[name] = evaluate(
-                model, policy, horizon=horizon, seed=seed, **{"name": name, **options, "progress": course}
-            )
-    return Ranking(found)
+    with watched(options.pop("progress", None), len(left)) as course:
+        for name, policy in left.items():
+            found[name] = evaluate(model, policy, delta=each, **{"name": name, **options, "progress": course})
+    return Ranking(found, stopped)
+
+
+def _dominated(model: Model, policies: Mapping[str, Policy], options: Mapping[str, Any]) -> dict[str, str]:
+    """Policies that earn clearly less than another one in every world, and which one that is."""
+    names, columns = columns_of(options.get("inputs"), model)
+    given = {key: options.get(key) for key in ("state_bounds", "reward_bounds", "floor")}
+    plan = {
+        **task_document(
+            options["horizon"], options.get("discount", 1.0), given["state_bounds"], given["reward_bounds"]
+        ),
+        "floor": given["floor"],
+        "against": None,
+        "inputs": names,
+        "settings": {"noise": options.get("noise", True)},
+    }
+    reward, termination = options.get("reward"), options.get("termination")
+    deterministic = options.get("deterministic", True)
+    text = _native.screen(
+        model._inner,
+        [policy_function(policy, model.action_dim, deterministic, columns) for policy in policies.values()],
+        json.dumps(plan),
+        checked_seed(options["seed"]),
+        reward=None if reward is None else transition_function(reward, "reward"),
+        termination=None if termination is None else transition_function(termination, "termination"),
+        starts=starts_document(options.get("initial_states"), model.state_dim),
+        progress=None,
+        threads=checked_threads(options.get("threads")),
+    )
+    by = [screened["dominated_by"] for screened in json.loads(text)]
+    known = list(policies)
+    return {name: known[other] for name, other in zip(known, by, strict=True) if other is not None}
 
 
 def _passes(model: Model, settings: Mapping[str, Any], constraints: int, against: Any) -> int | None:

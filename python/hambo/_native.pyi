@@ -136,6 +136,19 @@ def baselines(
     progress: _Report | None,
     threads: int | None,
 ) -> str: ...
+def screen(
+    model: Model,
+    policies: list[Callable[[_Array], _Array] | str],
+    plan_json: str,
+    seed: int,
+    *,
+    reward: Callable[[_Array, _Array, _Array], _Array] | str | None,
+    termination: Callable[[_Array, _Array, _Array], _Array] | str | None,
+    starts: Callable[[int, int], _Array] | tuple[str, _Array] | None,
+    progress: _Report | None,
+    threads: int | None,
+) -> str: ...
+def ranking(evaluations: list[str]) -> str: ...
 def backtest(
     data: Dataset,
     model_json: str,

@@ -27,14 +27,17 @@ class Ranking(Mapping[str, Evaluation]):
     A mapping from names to evaluations, in the order of the ranking.
     """
 
-    __slots__ = ("_evaluations",)
+    __slots__ = ("_evaluations", "_ranking", "_stopped")
+    _ranking: dict[str, Any] | None
 
-    def __init__(self, evaluations: Mapping[str, Evaluation]) -> None:
+    def __init__(self, evaluations: Mapping[str, Evaluation], stopped: Mapping[str, str] | None = None) -> None:
         def bound(item: tuple[str, Evaluation]) -> float:
             found = item[1].lower_bound
             return float("-inf") if found is None else found
 
         self._evaluations = dict(sorted(evaluations.items(), key=bound, reverse=True))
+        self._stopped = dict(stopped or {})
+        self._ranking = None
 
     def __getitem__(self, name: str) -> Evaluation:
         return self._evaluations[name]
@@ -50,16 +53,50 @@ class Ranking(Mapping[str, Evaluation]):
         """The name of the policy with the highest lower bound, whatever its verdict."""
         return next(iter(self._evaluations))
 
+    @property
+    def stopped(self) -> dict[str, str]:
+        """Policies that were not evaluated, and who earns clearly more in every world."""
+        return dict(self._stopped)
+
+    @property
+    def beats_next(self) -> dict[str, float | None]:
+        """With which probability each policy is better than the next one, if the truth is one more world."""
+        return self._standings("beats_next")
+
+    @property
+    def worst_tenth(self) -> dict[str, float | None]:
+        """Mean return of the worst tenth of each policy's episodes, in the world that is worst for it (CVaR)."""
+        return self._standings("worst_tenth")
+
+    @property
+    def among_first(self) -> dict[int, tuple[float, float]]:
+        """What is lost by looking only at the first k.
+
+        By k, the share of the worlds in which the best policy is among them, and how much less the best of them earns
+        than the best of all, on average over worlds.
+        """
+        return {row["first"]: (row["best_is_among"], row["regret"]) for row in self._found()["among_first"]}
+
+    def _found(self) -> dict[str, Any]:
+        if self._ranking is None:
+            self._ranking = json.loads(_native.ranking([found.to_json() for found in self._evaluations.values()]))
+        return self._ranking
+
+    def _standings(self, key: str) -> dict[str, float | None]:
+        names = list(self._evaluations)
+        return {names[standing["index"]]: standing[key] for standing in self._found()["standings"]}
+
     def to_json(self, *, indent: int | None = None) -> str:
         """Everything, as JSON."""
         documents = {name: found._document for name, found in self._evaluations.items()}
-        return json.dumps(documents, indent=indent)
+        return json.dumps({"evaluations": documents, "stopped": self._stopped}, indent=indent)
 
     @classmethod
     def from_json(cls, text: str) -> Ranking:
         """Read what `to_json` wrote."""
-        documents: dict[str, Any] = json.loads(text)
-        return cls({name: Evaluation.from_json(json.dumps(found)) for name, found in documents.items()})
+        document: dict[str, Any] = json.loads(text)
+        found = {name: Evaluation.from_json(json.dumps(found)) for name, found in document["evaluations"].items()}
+        return cls(found, document["stopped"])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a JSON file."""
@@ -73,7 +110,8 @@ class Ranking(Mapping[str, Evaluation]):
     def to_frame(self) -> Any:
         """One row per policy, as a ``pandas.DataFrame``."""
         rows = []
-        for found in self._evaluations.values():
+        beats_next, worst_tenth = self.beats_next, self.worst_tenth
+        for name, found in self._evaluations.items():
             neutral, opinion, better = found.neutral, found.second_opinion, found.improvement
             rows.append(
                 {
@@ -82,6 +120,8 @@ class Ranking(Mapping[str, Evaluation]):
                     "second_opinion": None if opinion is None else opinion.mean,
                     "better_by": None if better is None else better.lower_bound,
                     "neutral": None if neutral is None else neutral.estimate.mean,
+                    "worst_tenth": worst_tenth[name],
+                    "beats_next": beats_next[name],
                     "warnings": ", ".join(warning.code for warning in found.warnings),
                 }
             )

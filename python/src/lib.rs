@@ -13,6 +13,7 @@ mod evaluate;
 mod learn;
 mod model;
 mod parts;
+mod rank;
 mod work;
 
 use mimalloc::MiMalloc;
@@ -40,6 +41,8 @@ mod _native {
     use super::learn::learn;
     #[pymodule_export]
     use super::model::Model;
+    #[pymodule_export]
+    use super::rank::{ranking, screen};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

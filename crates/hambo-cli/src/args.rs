@@ -393,6 +393,15 @@ pub(crate) struct Rank {
     #[command(flatten)]
     pub bound: BoundFlags,
 
+    /// Evaluate every policy; of ten or more, those that earn clearly less than another one in every
+    /// world are otherwise left out
+    #[arg(long)]
+    pub all: bool,
+
+    /// Let each bound fail with --delta; otherwise they share it, and all hold together
+    #[arg(long)]
+    pub separate: bool,
+
     /// Keep one run per policy in this directory, for `hambo report` and for --resume
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

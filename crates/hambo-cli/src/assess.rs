@@ -63,6 +63,10 @@ impl Candidate {
         Ok(Self { file, policy, notes: Vec::new() })
     }
 
+    pub(crate) fn policy(&self) -> &dyn Policy {
+        &*self.policy
+    }
+
     /// The episodes that it was learned from, if its file says so.
     pub(crate) fn learned_from(&self) -> Option<&EpisodeMarks> {
         self.policy.learned_from()

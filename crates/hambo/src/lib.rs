@@ -88,8 +88,10 @@ mod nn;
 mod opinions;
 mod places;
 mod processor;
+mod ranking;
 mod region;
 mod replay;
+mod screen;
 mod settings;
 mod support;
 mod thresholds;
@@ -122,9 +124,11 @@ pub use opinions::{
     BaselineSettings, Baselines, Limit, LimitBy, Method, Opinion, PenaltyChoice, Unsaid,
 };
 pub use progress::{Event, Observer, Silent};
+pub use ranking::{AmongFirst, Ranking, Standing};
 pub use replay::{Backtest, Claim, Demand, Outcome, Replay, Replayed, ReplayedGroup};
 pub use rng::{RowStreams, Seed, Stream};
 pub use rollout::{Streams, collect};
+pub use screen::Screened;
 pub use settings::EvaluationSettings;
 pub use task::{
     Against, Baseline, Constraint, InitialStates, Policy, Reward, RewardLimits, StateBounds,

@@ -60,7 +60,9 @@ impl InModel<'_> {
         let game = self.game();
         let halting = Halting::of(self.ground)?;
         let floor = Floor { least: least as f32, patience: 0, support: &halting };
-        let game = Game { limits: Limits { floor: Some(floor), ..game.limits }, ..game };
+        // Only disagreement halts: rounding at the edge of what is possible does not.
+        let limits = Limits { floor: Some(floor), usual: None, ..game.limits };
+        let game = Game { limits, ..game };
         let played = self.play(&game, "MOReL", |_| Ok(()))?;
         Ok(said(Method::Morel, &played.estimate()))
     }
