@@ -2,8 +2,8 @@
 
     python reproductions/scope_rl_estimates.py
 
-Writes `crates/hambo/tests/fixtures/scope_rl.json`: episodes with log ratios, rewards and values, all discounted from the
-start, and SCOPE-RL's own estimates. Needs scope-rl 0.2.1.
+Writes `crates/hambo/tests/fixtures/scope_rl.json`: episodes with log ratios, rewards and values, all discounted from
+the start, and SCOPE-RL's own estimates. Needs scope-rl 0.2.1.
 """
 
 import json
