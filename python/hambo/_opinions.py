@@ -86,6 +86,11 @@ class Baselines:
         return int(self._document["left_out"])
 
     @property
+    def estimated_probabilities(self) -> bool:
+        """Whether the probabilities of logged actions were estimated: what is weighed is then as wrong as these."""
+        return bool(self._document.get("estimated_probabilities", False))
+
+    @property
     def penalty(self) -> dict[str, Any] | None:
         """Which weight on MOPO's penalty the logs would have asked for: ``needed``, ``worst`` and ``chosen``."""
         found: dict[str, Any] | None = self._document["penalty"]

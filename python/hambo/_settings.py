@@ -341,6 +341,12 @@ class BaselineSettings:
         Weights on MOPO's penalty; none to do without it.
     resamples
         Resampled sets of episodes behind a bootstrap limit.
+    estimate_probabilities
+        Estimate the probabilities of logged actions where the logs do not say them. Whatever is weighed by them is as
+        wrong as they are.
+    refit
+        How worlds without random functions are fitted again, on the same logs, for a plain bootstrap of models; by
+        default not at all, because it takes as long as the fit.
     """
 
     members: int = 10
@@ -353,9 +359,13 @@ class BaselineSettings:
     episodes: int = 1_000
     penalties: Sequence[float] = (0.25, 0.5, 1.0, 2.0, 5.0)
     resamples: int = 2_000
+    estimate_probabilities: bool = False
+    refit: Ensemble | None = None
 
     def _document(self) -> dict[str, Any]:
-        return {**dataclasses.asdict(self), "hidden": list(self.hidden), "penalties": list(self.penalties)}
+        plain = {**dataclasses.asdict(self), "hidden": list(self.hidden), "penalties": list(self.penalties)}
+        refit = plain.pop("refit")
+        return plain if refit is None or self.refit is None else {**plain, "refit": self.refit._document()}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,6 +4,9 @@ use hambo::{Baselines, LimitBy, Opinion};
 
 use crate::screen::{number, table, wrap};
 
+const ESTIMATED: &str = "the probabilities of the logged actions are estimated: what is weighed by them is as wrong as \
+                         they are, and no claim about it holds";
+
 /// A table, and what could not be said; nothing if nobody has asked.
 pub(crate) fn opinions(said: Option<&Baselines>, decimals: usize) -> String {
     let Some(said) = said else { return String::new() };
@@ -42,6 +45,9 @@ pub(crate) fn opinions(said: Option<&Baselines>, decimals: usize) -> String {
             number(penalty.needed),
             penalty.worst
         ));
+    }
+    if said.estimated_probabilities {
+        lines.push(ESTIMATED.into());
     }
     for unsaid in &said.unsaid {
         let methods: Vec<String> = unsaid.methods.iter().map(ToString::to_string).collect();

@@ -228,6 +228,11 @@ fn what_cannot_be_said_is_explained() {
     let found = asked(&without, &EVALUATED, 7);
     assert!(found.of(Method::Fqe).is_some());
     assert!(found.unsaid[0].why.contains("log_probability"), "{:?}", found.unsaid);
+    let settings = BaselineSettings { estimate_probabilities: true, ..quick() };
+    let found = asked_with(&settings, &without, &EVALUATED, 7);
+    let (estimated, known) = (found.of(Method::Wis).unwrap(), asked(&data, &EVALUATED, 7));
+    let apart = (estimated.estimate - known.of(Method::Wis).unwrap().estimate).abs();
+    assert!(found.estimated_probabilities && apart < 0.5, "{apart}");
 }
 
 /// A policy that chooses the same always needs no densities: what it does not do has probability zero.

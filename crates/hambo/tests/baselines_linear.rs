@@ -80,10 +80,16 @@ fn fitted_values_are_those_of_the_policy_and_not_of_the_logs() {
         learn_reward: true,
         ..EnsembleSettings::default()
     };
-    let settings = ModelSettings { ensemble, ..ModelSettings::default() };
+    let settings = ModelSettings { ensemble: ensemble.clone(), ..ModelSettings::default() };
     let model = Model::fit(&data, &settings, Seed(0), &Silent).unwrap();
-    let baselines =
-        BaselineSettings { steps: 3_000, penalties: Vec::new(), members: 5, ..Default::default() };
+    let refit = Some(EnsembleSettings { hidden: vec![32, 32], max_steps: Some(600), ..ensemble });
+    let baselines = BaselineSettings {
+        steps: 3_000,
+        penalties: Vec::new(),
+        members: 5,
+        refit,
+        ..Default::default()
+    };
     let settings = EvaluationSettings { baselines: Some(baselines), ..Default::default() };
     let starts = InitialStates::sampler(|count, rng| {
         Ok(Array2::from_shape_simple_fn((count, 1), || rng.sample(StandardNormal)))
@@ -103,6 +109,11 @@ fn fitted_values_are_those_of_the_policy_and_not_of_the_logs() {
         );
         assert!(said.limit(LimitBy::Student).unwrap() < expected);
         assert!(error < 0.1 * expected.abs().max(10.0), "{error}");
+        let refitted = found.of(Method::ModelBootstrap).unwrap();
+        assert!(
+            (refitted.estimate - expected).abs() < 0.05 * expected,
+            "{refitted:?}, truth {expected}"
+        );
         assert!(found.of(Method::Morel).is_some() && found.of(Method::Mopo).is_none());
     }
 }

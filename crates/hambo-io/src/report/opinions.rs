@@ -85,11 +85,18 @@ fn penalty(contents: &Contents<'_>) -> String {
 
 fn unsaid(contents: &Contents<'_>) -> String {
     let said = contents.evaluation.baselines.as_ref();
+    let estimated = match said.is_some_and(|said| said.estimated_probabilities) {
+        true => {
+            "<p class=\"note\">The probabilities of the logged actions are estimated: what is weighed by them \
+                 is as wrong as they are, and no claim about it holds.</p>"
+        }
+        false => "",
+    };
     let unsaid = said.map(|said| &said.unsaid[..]).unwrap_or_default();
     let line = |unsaid: &hambo::Unsaid| {
         let methods: Vec<String> = unsaid.methods.iter().map(ToString::to_string).collect();
         let why = escape(&unsaid.why);
         format!("<p class=\"note\">Not said by {}: {why}.</p>", methods.join(", "))
     };
-    unsaid.iter().map(line).collect()
+    estimated.to_owned() + &unsaid.iter().map(line).collect::<String>()
 }

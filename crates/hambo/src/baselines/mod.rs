@@ -7,9 +7,13 @@ mod fqe;
 mod in_model;
 mod limits;
 mod logged;
+mod propensity;
+mod refitted;
 mod weighing;
 
-use ndarray::{Array2, Axis};
+use std::borrow::Cow;
+
+use ndarray::{Array2, ArrayView1, Axis};
 
 #[cfg(feature = "internals")]
 pub use weighing::{Weighed, weighed_estimates};
@@ -107,6 +111,9 @@ impl Asking<'_> {
                 opinions.extend(self.weighed_by(weighed));
             }
         }
+        if let Some(ensemble) = &self.settings.refit {
+            opinions.push(self.refitted(ensemble)?);
+        }
         if let Err(why) = ratios {
             unsaid.push(Unsaid { methods: Method::WEIGHING.to_vec(), why });
         }
@@ -134,6 +141,8 @@ impl Asking<'_> {
             delta: self.delta,
             episodes: self.logs.whole.len(),
             left_out: self.logs.left_out,
+            estimated_probabilities: self.logs.kept.log_probs.is_none()
+                && self.settings.estimate_probabilities,
             opinions,
             unsaid,
             penalty,
@@ -143,12 +152,19 @@ impl Asking<'_> {
     /// log(π / π_b) of the logged rows, or why nobody knows.
     fn log_ratios(&self) -> Result<Result<Vec<f64>, String>> {
         let kept = self.logs.kept;
-        let Some(logged) = &kept.log_probs else {
-            let why = "the logs do not say how probable their actions were; name the column that does, \
-                       `data.probability` or `data.log_probability`";
-            return Ok(Err(why.into()));
+        let logged = match (&kept.log_probs, self.settings.estimate_probabilities) {
+            (Some(logged), _) => Cow::Borrowed(&logged[..]),
+            (None, true) => match propensity::estimated(kept, &self.model.logged.actions) {
+                Ok(estimated) => Cow::Owned(estimated),
+                Err(why) => return Ok(Err(why)),
+            },
+            (None, false) => {
+                let why = "the logs do not say how probable their actions were; name the column that does, \
+                           `data.probability` or `data.log_probability`";
+                return Ok(Err(why.into()));
+            }
         };
-        let known = self.logs.known(logged).len();
+        let known = self.logs.known(&logged).len();
         if known < 2 {
             let horizon = self.logs.task.horizon;
             return Ok(Err(format!(
@@ -168,7 +184,7 @@ impl Asking<'_> {
                 }
             },
         };
-        Ok(Ok(own.iter().zip(logged).map(|(own, logged)| own - logged).collect()))
+        Ok(Ok(own.iter().zip(&*logged).map(|(own, logged)| own - logged).collect()))
     }
 
     /// A policy that always chooses the same of a few does so with probability one.
@@ -229,7 +245,7 @@ impl Asking<'_> {
         let answers = fitting.answers(self.policy, &Questions::together(&questions))?;
         let count = starts.states.nrows();
         let returns = mean_of_blocks(&answers, 0, of_starts, count);
-        let opinion = self.over_members(&returns, starts.observed);
+        let opinion = over_members(Method::Fqe, &returns, starts.observed, self.delta);
         let at = of_starts * count;
         let of_pairs = mean_of_blocks(&answers, at, 1, rows.len());
         let blocks = questions.len() - of_starts;
@@ -240,25 +256,6 @@ impl Asking<'_> {
             false => self.weighed(log_ratios, bag, &of_pairs, &of_states),
         };
         Ok((opinion, weighed))
-    }
-
-    /// A limit over members as over worlds that nothing was replayed in.
-    fn over_members(&self, returns: &Array2<f64>, observed: Option<Vec<usize>>) -> Opinion {
-        let members: Vec<f64> =
-            returns.rows().into_iter().map(|row| row.sum() / row.len() as f64).collect();
-        let means = returns.mean_axis(Axis(0)).expect("at least two members").to_vec();
-        let mean = Played { returns: means, observed }.estimate();
-        let limit = WorldsLimit::new(&members, self.delta, None);
-        let lower = limit.lower_limit(&mean, members.len(), self.delta);
-        Opinion {
-            method: Method::Fqe,
-            of: None,
-            estimate: mean.mean,
-            std_error: Some(limit.spread.hypot(mean.std_error)),
-            limits: vec![Limit { by: LimitBy::Student, lower }],
-            effective_episodes: None,
-            largest_share: None,
-        }
     }
 
     /// Logged episodes with their weights, and with values by members that have not seen them.
@@ -299,6 +296,30 @@ impl Asking<'_> {
         let (delta, resamples) = (self.delta, self.settings.resamples);
         let opinion = |&method| weighing.opinion(method, least, delta, resamples, self.seed);
         Method::WEIGHING.iter().map(opinion).collect()
+    }
+}
+
+/// A limit over members, `[members, episodes]`, as over worlds that nothing was replayed in.
+fn over_members(
+    method: Method,
+    returns: &Array2<f64>,
+    observed: Option<Vec<usize>>,
+    delta: f64,
+) -> Opinion {
+    let mean_of = |row: ArrayView1<'_, f64>| row.sum() / row.len() as f64;
+    let members: Vec<f64> = returns.rows().into_iter().map(mean_of).collect();
+    let means = returns.mean_axis(Axis(0)).expect("at least two members").to_vec();
+    let mean = Played { returns: means, observed }.estimate();
+    let limit = WorldsLimit::new(&members, delta, None);
+    let lower = limit.lower_limit(&mean, members.len(), delta);
+    Opinion {
+        method,
+        of: None,
+        estimate: mean.mean,
+        std_error: Some(limit.spread.hypot(mean.std_error)),
+        limits: vec![Limit { by: LimitBy::Student, lower }],
+        effective_episodes: None,
+        largest_share: None,
     }
 }
 

@@ -8,7 +8,7 @@ use rand::seq::SliceRandom;
 
 use super::behaviour::Behaviour;
 use super::tensors::{Read, Written};
-use crate::dataset::{Batch, Dataset, EpisodeMarks, Sources};
+use crate::dataset::{Batch, Dataset, EpisodeMarks, FlatColumns, Sources};
 use crate::error::Result;
 use crate::rng::Stream;
 use crate::unseen::Unseen;
@@ -127,6 +127,30 @@ impl LoggedEpisodes {
             all: EpisodeMarks::default(),
             behaviour: WhenAsked::default(),
         }
+    }
+
+    /// As a dataset of their own, without the columns' names.
+    pub(crate) fn to_dataset(&self) -> Result<Dataset> {
+        let Batch { states, actions, rewards, next_states } = self.transitions.clone();
+        let rows = rewards.len();
+        let (mut terminated, mut truncated) = (vec![false; rows], vec![false; rows]);
+        for (&end, &ended) in self.ends.iter().zip(&self.terminated) {
+            terminated[end - 1] = ended;
+            truncated[end - 1] = !ended;
+        }
+        let columns = FlatColumns {
+            state_dim: states.ncols(),
+            action_dim: actions.ncols(),
+            states: states.into_raw_vec_and_offset().0.into(),
+            actions: actions.into_raw_vec_and_offset().0.into(),
+            rewards: rewards.into_raw_vec_and_offset().0.into(),
+            next_states: next_states.into_raw_vec_and_offset().0.into(),
+            terminated,
+            truncated,
+            episode_ends: self.ends.clone(),
+            gaps: self.gaps.clone(),
+        };
+        Ok(Dataset::from_columns(columns, None)?)
     }
 
     /// The policies that made them.

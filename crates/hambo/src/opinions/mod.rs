@@ -211,6 +211,9 @@ pub struct Baselines {
     pub episodes: usize,
     /// Logged episodes that are too short, or whose beginning is not shown.
     pub left_out: usize,
+    /// Whether the probabilities of logged actions were estimated: estimators that weigh are then as wrong as these.
+    #[serde(default)]
+    pub estimated_probabilities: bool,
     /// What each says.
     pub opinions: Vec<Opinion>,
     /// What cannot be said.

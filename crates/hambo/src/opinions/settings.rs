@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::dynamics::ensemble::EnsembleSettings;
 use crate::error::{Error, Result};
 
 /// How the other estimators are computed.
@@ -29,6 +30,13 @@ pub struct BaselineSettings {
     pub penalties: Vec<f64>,
     /// Resampled sets of episodes behind a bootstrap limit.
     pub resamples: usize,
+    /// Whether the probabilities of logged actions are estimated where the logs do not say them. Whatever is weighed by
+    /// them is as wrong as they are.
+    pub estimate_probabilities: bool,
+    /// How worlds without random functions are fitted again, on the same logs, for a plain bootstrap of models; none to
+    /// do without it, because it takes as long as the fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refit: Option<EnsembleSettings>,
 }
 
 impl Default for BaselineSettings {
@@ -44,6 +52,8 @@ impl Default for BaselineSettings {
             episodes: 1_000,
             penalties: vec![0.25, 0.5, 1.0, 2.0, 5.0],
             resamples: 2_000,
+            estimate_probabilities: false,
+            refit: None,
         }
     }
 }
