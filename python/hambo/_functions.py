@@ -61,6 +61,9 @@ def log_prob_function(
     """How probable a policy's actions are, as a function of transitions; None if nobody knows."""
     if isinstance(given, (str, os.PathLike)):
         return os.fspath(given)
+    predict = getattr(policy, "predict", None)
+    if given is not None and deterministic and callable(predict) and "deterministic" in _parameters(predict):
+        raise SettingError("`log_prob` is about a policy that draws its actions; give `deterministic=False` with it")
     known = given if given is not None else _own_log_prob(policy, deterministic)
     if known is None:
         return None
@@ -92,7 +95,9 @@ def _by_stable_baselines(algorithm: Any, policy: Any, states: Array, actions: Ar
     """Densities of an on-policy algorithm, which has one for every action that it samples."""
     torch = sys.modules["torch"]
     is_choice = hasattr(algorithm.action_space, "n")
-    chosen = actions.argmax(axis=1) if is_choice and actions.shape[1] > 1 else actions
+    chosen: Any = actions
+    if is_choice:
+        chosen = (actions.argmax(axis=1) if actions.shape[1] > 1 else actions[:, 0]).astype(np.int64)
     with torch.no_grad():
         observations = torch.as_tensor(states, device=policy.device)
         return policy.evaluate_actions(observations, torch.as_tensor(chosen, device=policy.device))[1]

@@ -334,7 +334,8 @@ class BaselineSettings:
     weight_decay
         Share of the learning rate by which the networks' weights shrink in every step.
     target_rate
-        Share of the way that the targets follow the values in every step.
+        Share of the way that the targets follow the values in every step; by default so large that values are carried
+        over the horizon five times, and 0.02 at least.
     episodes
         Rollouts behind MOPO, MOReL and the bootstrap of models.
     penalties
@@ -355,7 +356,7 @@ class BaselineSettings:
     batch_size: int = 256
     learning_rate: float = 2e-3
     weight_decay: float = 0.01
-    target_rate: float = 0.02
+    target_rate: float | None = None
     episodes: int = 1_000
     penalties: Sequence[float] = (0.25, 0.5, 1.0, 2.0, 5.0)
     resamples: int = 2_000

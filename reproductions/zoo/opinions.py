@@ -1,6 +1,6 @@
 """The field's estimators beside the certificate: how often do they hold, how tight are they, whom do they prefer?
 
-    python reproductions/zoo/opinions.py [--only fork] [--seeds 24 25] [--summary]
+    python reproductions/zoo/opinions.py [--only fork] [--seeds 26 27] [--summary]
 
 One row per system, policy, seed and method in `results/opinions.csv`, from which a stopped run goes on; `--summary`
 prints one line per method. Tuning seeds need --results.
@@ -130,7 +130,7 @@ def orders(mine: list[Row], rows: list[Row]) -> tuple[list[float], list[float]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="*", choices=SYSTEMS, default=list(SYSTEMS))
-    parser.add_argument("--seeds", nargs="*", type=int, default=[24, 25])
+    parser.add_argument("--seeds", nargs="*", type=int, default=[26, 27])
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--summary", action="store_true")

@@ -38,6 +38,13 @@ pub(crate) fn opinions(said: Option<&Baselines>, decimals: usize) -> String {
         "they decide nothing; their lower limits fail with probability {} if what each takes for granted holds",
         said.delta
     )];
+    if said.left_out > 0 {
+        lines.push(format!(
+            "{} logged episodes are averaged and weighed; {} are left out, because they are shorter than the horizon \
+             or do not show their start",
+            said.episodes, said.left_out
+        ));
+    }
     if let Some(penalty) = &said.penalty {
         let chosen = penalty.chosen.map_or("more than was tried".into(), number);
         lines.push(format!(

@@ -135,6 +135,9 @@ fn worst_tenth(evaluation: &Evaluation) -> Option<f64> {
 /// `ranked` are the returns of each policy in each world, the highest bound first.
 fn among_first(ranked: &[&Vec<f64>]) -> Vec<AmongFirst> {
     let Some(worlds) = ranked.first().map(|first| first.len()) else { return Vec::new() };
+    if ranked.iter().any(|policy| policy.len() != worlds) {
+        return Vec::new();
+    }
     let of = |first: usize| {
         let regret = |world: usize| {
             let returns: Vec<f64> = ranked.iter().map(|policy| policy[world]).collect();

@@ -1,13 +1,14 @@
 //! Which of many policies are worth a whole evaluation.
 //!
-//! All are played for a few episodes in every world, from the same starts and with the same draws. A policy that earns
-//! clearly less than another one in every single world cannot have the higher mean, nor, by much, the higher bound.
+//! All are played for a few episodes in every world, from the same starts and with the same draws. A policy is left out
+//! if another one earns clearly more in every single world and if, with whatever factor up to [`LARGEST_FACTOR`] on the
+//! worlds' disagreement, its limit is the higher one, too: limits are linear in that factor, so that both ends tell.
 
 use serde::{Deserialize, Serialize};
 
-use crate::bound::{Estimate, paired_difference};
+use crate::bound::Estimate;
 use crate::error::Result;
-use crate::game::Game;
+use crate::game::{Game, Played};
 use crate::ground::Ground;
 use crate::hallucination::{Choice, Noise};
 use crate::model::Model;
@@ -22,6 +23,9 @@ const EPISODES: usize = 200;
 
 /// Standard errors by which a policy must be worse in every world.
 const CLEARLY: f64 = 3.0;
+
+/// Logged episodes rarely demand a larger factor on the worlds' disagreement.
+const LARGEST_FACTOR: f64 = 20.0;
 
 /// What a short look at a policy showed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,7 +55,7 @@ impl Model {
     ) -> Result<Vec<Screened>> {
         let ground = Ground::new(self, task, settings)?;
         let members = self.dynamics.members();
-        let mut found: Vec<Vec<Vec<f64>>> = Vec::new();
+        let mut found: Vec<Vec<Played>> = Vec::new();
         for (index, policy) in policies.iter().enumerate() {
             let (stage, of) = ("screening", policies.len());
             report(observer, &Event { stage, step: index, of, metric: None })?;
@@ -63,10 +67,9 @@ impl Model {
             let game = Game { noise, ..game };
             let play = |member| {
                 let streams = &mut Streams::new(seed, "screening");
-                let played = game.play(Choice::Member(member), EPISODES, streams, |_| {
+                game.play(Choice::Member(member), EPISODES, streams, |_| {
                     report(observer, &Event { stage, step: index, of, metric: None })
-                })?;
-                Ok(played.returns)
+                })
             };
             found.push((0..members).map(play).collect::<Result<_>>()?);
         }
@@ -74,19 +77,17 @@ impl Model {
     }
 }
 
-/// `returns` of every policy in every world.
-fn dominated(returns: &[Vec<Vec<f64>>]) -> Vec<Screened> {
-    let mean = |returns: &Vec<f64>| Estimate::of(returns).mean;
+/// Of what every policy earned in every world.
+fn dominated(played: &[Vec<Played>]) -> Vec<Screened> {
+    let mean = |played: &Played| played.estimate().mean;
     let worlds: Vec<Vec<f64>> =
-        returns.iter().map(|worlds| worlds.iter().map(mean).collect()).collect();
+        played.iter().map(|worlds| worlds.iter().map(mean).collect()).collect();
     let is_better = |a: usize, b: usize| {
-        !returns[a].is_empty()
-            && returns[a].iter().zip(&returns[b]).all(|(a, b)| {
-                let difference = paired_difference(a, b);
-                difference.mean > CLEARLY * difference.std_error
-            })
+        worlds[a].len() > 1
+            && least(&worlds[a]) > least(&worlds[b])
+            && played[a].iter().zip(&played[b]).all(|(a, b)| is_clearly_better(a, b))
     };
-    let all = 0..returns.len();
+    let all = 0..played.len();
     let of = |index: usize| Screened {
         worlds: worlds[index].clone(),
         dominated_by: all.clone().find(|&other| is_better(other, index)),
@@ -94,13 +95,29 @@ fn dominated(returns: &[Vec<Vec<f64>>]) -> Vec<Screened> {
     all.clone().map(of).collect()
 }
 
+/// The limit with the largest factor.
+fn least(worlds: &[f64]) -> f64 {
+    let (found, count) = (Estimate::of(worlds), worlds.len() as f64);
+    found.mean - LARGEST_FACTOR * (1.0 + 1.0 / count).sqrt() * count.sqrt() * found.std_error
+}
+
+/// From the same starts, and with the same draws.
+fn is_clearly_better(a: &Played, b: &Played) -> bool {
+    let returns = a.returns.iter().zip(&b.returns).map(|(a, b)| a - b).collect();
+    let difference = Played { returns, observed: a.observed.clone() }.estimate();
+    difference.mean > CLEARLY * difference.std_error
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn world(mean: f64) -> Played {
+        Played { returns: (0..50).map(|i| mean + f64::from(i % 5)).collect(), observed: None }
+    }
+
     #[test]
     fn who_is_clearly_worse_in_every_world_is_dominated() {
-        let world = |mean: f64| (0..50).map(|i| mean + f64::from(i % 5)).collect::<Vec<f64>>();
         let (good, mixed, bad) = (
             vec![world(5.0), world(5.0)],
             vec![world(6.0), world(1.0)],
@@ -110,5 +127,11 @@ mod tests {
         assert_eq!(found[0].dominated_by, Some(1));
         assert_eq!((found[1].dominated_by, found[2].dominated_by), (None, None));
         assert_eq!(found[1].mean(), 7.0);
+    }
+
+    #[test]
+    fn who_is_worse_but_more_certain_is_not_dominated() {
+        let (certain, better) = (vec![world(1.0), world(1.0)], vec![world(2.0), world(90.0)]);
+        assert!(dominated(&[certain, better]).iter().all(|found| found.dominated_by.is_none()));
     }
 }

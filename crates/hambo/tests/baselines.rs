@@ -247,24 +247,15 @@ fn a_policy_without_chance_has_probabilities_of_zero_and_one() {
     assert!(apart < 4.0 * said.std_error.unwrap(), "{} for {expected}", said.estimate);
 }
 
+/// Who always does what was never logged has no weight, and an estimate of zero would look like a sure one.
 #[test]
-fn a_larger_weight_on_the_penalty_lowers_what_mopo_says() {
-    let found = asked(&logs(&BEHAVIOUR, 100, 5), &EVALUATED, 5);
-    let curve: Vec<f64> = found
-        .opinions
-        .iter()
-        .filter(|opinion| opinion.method == Method::Mopo)
-        .map(|opinion| opinion.estimate)
-        .collect();
-    assert_eq!(curve.len(), 5);
-    assert!(curve.is_sorted_by(|before, after| before > after), "{curve:?}");
-    // A line in the weight: .25 and .5 say what 5 does.
-    let slope = (curve[1] - curve[0]) / 0.25;
-    assert!((curve[0] + slope * 4.75 - curve[4]).abs() < 1e-6 * curve[4].abs());
-    let choice = found.penalty.unwrap();
-    assert!(choice.needed >= 0.0 && !choice.worst.is_empty());
-    let halted = found.opinions.iter().find(|opinion| opinion.method == Method::Morel).unwrap();
-    assert!(halted.estimate <= truth(&EVALUATED) + 0.5);
+fn weights_of_zero_are_no_estimate() {
+    let data = logs(&Walker([0.01, 0.01, 0.01]), 20, 3);
+    let found = asked(&data, &Silently(Walker([1.0, 1.0, 1.0])), 3);
+    assert!(Method::Is.needs_probabilities() && found.of(Method::Is).is_none());
+    let unsaid = found.unsaid.iter().find(|unsaid| unsaid.methods.contains(&Method::Wdr)).unwrap();
+    assert!(unsaid.why.contains("every logged episode"), "{unsaid:?}");
+    assert!(found.of(Method::Fqe).is_some());
 }
 
 /// Made by `reproductions/scope_rl_estimates.py`.

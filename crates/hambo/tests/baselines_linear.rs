@@ -1,13 +1,15 @@
 //! Fitted Q evaluation by networks, on a linear system whose values are known exactly.
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+
 use hambo::dataset::Episode;
 use hambo::dynamics::ensemble::EnsembleSettings;
 use hambo::{
     BaselineSettings, BoxError, Dataset, EvaluationSettings, InitialStates, LimitBy, Method, Model,
-    ModelSettings, Policy, RowStreams, Seed, Silent, Task,
+    ModelSettings, Policy, Reward, RowStreams, Seed, Silent, Task, Transitions,
 };
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
@@ -115,5 +117,43 @@ fn fitted_values_are_those_of_the_policy_and_not_of_the_logs() {
             "{refitted:?}, truth {expected}"
         );
         assert!(found.of(Method::Morel).is_some() && found.of(Method::Mopo).is_none());
+    }
+}
+
+#[test]
+fn a_larger_weight_on_the_penalty_lowers_what_mopo_says() {
+    let data = logs(0.3, 40, 0);
+    let ensemble =
+        EnsembleSettings { hidden: vec![16], max_steps: Some(50), ..EnsembleSettings::default() };
+    let settings = ModelSettings { ensemble: ensemble.clone(), ..ModelSettings::default() };
+    let model = Model::fit(&data, &settings, Seed(0), &Silent).unwrap();
+    // With a rule for the reward, which the model has learned as well.
+    let task = Task::new(InitialStates::of_episodes(&data), Some(Arc::new(Quadratic)), HORIZON);
+    let refit = Some(ensemble);
+    let wanted =
+        BaselineSettings { steps: 20, episodes: 50, members: 3, refit, ..Default::default() };
+    let settings = EvaluationSettings { baselines: Some(wanted), ..Default::default() };
+    let policy = Proportional(0.5);
+    let found = model.baselines(&policy, &task, None, &settings, Seed(1), &Silent).unwrap();
+    let is_mopo = |opinion: &&hambo::Opinion| opinion.method == Method::Mopo;
+    let curve: Vec<f64> = found.opinions.iter().filter(is_mopo).map(|o| o.estimate).collect();
+    assert_eq!(curve.len(), 5);
+    assert!(curve.is_sorted_by(|before, after| before > after), "{curve:?}");
+    // A line in the weight: .25 and .5 say what 5 does.
+    let slope = (curve[1] - curve[0]) / 0.25;
+    assert!((curve[0] + slope * 4.75 - curve[4]).abs() < 1e-6 * curve[4].abs());
+    let choice = found.penalty.unwrap();
+    assert!(choice.needed >= 0.0 && !choice.worst.is_empty());
+    let said = |method: Method| found.opinions.iter().any(|opinion| opinion.method == method);
+    assert!(said(Method::ModelBootstrap) && said(Method::Morel), "{:?}", found.unsaid);
+}
+
+/// 1 - x² - 0.1 u²
+struct Quadratic;
+
+impl Reward for Quadratic {
+    fn reward(&self, transitions: &Transitions<'_>) -> Result<Array1<f32>, BoxError> {
+        let pairs = transitions.states.iter().zip(transitions.actions);
+        Ok(pairs.map(|(x, u)| 1.0 - x * x - 0.1 * u * u).collect())
     }
 }

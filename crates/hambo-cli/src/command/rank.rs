@@ -157,7 +157,7 @@ pub(crate) fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progres
     }
     let document = RankingDocument {
         schema: 2,
-        delta: if args.separate { delta * ranked.len() as f64 } else { delta },
+        delta: if args.separate { (delta * ranked.len() as f64).min(1.0) } else { delta },
         delta_each: loaded.config.evaluation.delta,
         seed: loaded.config.seed,
         true_regret: true_regret(&ranked, &stopped),

@@ -93,10 +93,17 @@ fn unsaid(contents: &Contents<'_>) -> String {
         false => "",
     };
     let unsaid = said.map(|said| &said.unsaid[..]).unwrap_or_default();
+    let left_out = match said.map_or(0, |said| said.left_out) {
+        0 => String::new(),
+        left_out => format!(
+            "<p class=\"note\">{left_out} logged episodes are neither averaged nor weighed, because they are shorter \
+             than the horizon or do not show their start.</p>"
+        ),
+    };
     let line = |unsaid: &hambo::Unsaid| {
         let methods: Vec<String> = unsaid.methods.iter().map(ToString::to_string).collect();
         let why = escape(&unsaid.why);
         format!("<p class=\"note\">Not said by {}: {why}.</p>", methods.join(", "))
     };
-    estimated.to_owned() + &unsaid.iter().map(line).collect::<String>()
+    estimated.to_owned() + &left_out + &unsaid.iter().map(line).collect::<String>()
 }

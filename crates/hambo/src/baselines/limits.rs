@@ -88,7 +88,12 @@ impl Ratios {
         let share = ((below + equal / 2.0) / resamples as f64).clamp(1e-6, 1.0 - 1e-6);
         let (bias, z) = (normal.inverse_cdf(share), normal.inverse_cdf(delta));
         let acceleration = self.acceleration();
-        let level = normal.cdf(bias + (bias + z) / (1.0 - acceleration * (bias + z)));
+        let slope = 1.0 - acceleration * (bias + z);
+        // So skewed that the correction turns round.
+        if slope <= 0.0 {
+            return Some(found[0]);
+        }
+        let level = normal.cdf(bias + (bias + z) / slope);
         let index = (level * resamples as f64) as usize;
         Some(found[index.min(resamples - 1)])
     }

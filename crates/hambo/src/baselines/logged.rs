@@ -23,7 +23,7 @@ pub(super) struct Logs<'a> {
     pub task: &'a Task,
     /// Per row, by the task's rule if there is one.
     pub rewards: Array1<f32>,
-    /// Per row, by the task's rule.
+    /// Per row, by the task's rule or, without one, as logged.
     pub ends: Array1<bool>,
     /// The episode of each row.
     pub episodes: Vec<usize>,
@@ -57,14 +57,15 @@ impl<'a> Logs<'a> {
         };
         let ends = match &task.termination {
             Some(rule) => task::terminated(&**rule, &transitions)?,
-            None => Array1::from_elem(rows, false),
+            None => logged_ends(kept, rows),
         };
         let mut whole = Vec::new();
         for episode in (0..kept.len()).filter(|&episode| kept.shows_start(episode)) {
             let Some(piece) = kept.pieces(episode).into_iter().next() else { continue };
             let first = piece.start..piece.end.min(piece.start + task.horizon);
             let window = Window::new(kept, task, episode, first.clone())?;
-            if window.steps < task.horizon {
+            let ended = task.termination.is_none() && first.clone().any(|row| ends[row]);
+            if window.steps < task.horizon && !ended {
                 continue;
             }
             let before = std::iter::once(0.0).chain(window.earned.iter().copied());
@@ -100,6 +101,13 @@ impl<'a> Logs<'a> {
             of_members.mapv_inplace(|_: f32| rng.sample(poisson));
             if of_members.iter().all(|&times| times > 0.0) {
                 of_members[rng.random_range(0..members)] = 0.0;
+            }
+        }
+        // Who has seen nothing knows nothing.
+        for mut of_episodes in bag.rows_mut() {
+            let episodes = of_episodes.len();
+            if of_episodes.iter().all(|&times| times == 0.0) && episodes > 0 {
+                of_episodes[rng.random_range(0..episodes)] = 1.0;
             }
         }
         bag
@@ -161,13 +169,14 @@ impl<'a> Logs<'a> {
     pub(super) fn reward_range(&self) -> [f64; 2] {
         let logged = |of: fn(f32, f32) -> f32, from| self.rewards.iter().copied().fold(from, of);
         let (task, none) = (self.task, [f32::INFINITY, f32::NEG_INFINITY]);
-        let low = task.floor.or(task.reward_bounds.map(|[low, _]| low));
-        let low = f64::from(low.unwrap_or_else(|| logged(f32::min, none[0])));
-        let high = task.reward_bounds.map(|[_, high]| high);
-        let high = f64::from(high.unwrap_or_else(|| logged(f32::max, none[1])));
-        match task.termination {
-            Some(_) => [low.min(0.0), high.max(0.0)],
-            None => [low, high],
+        let bounds = task.reward_bounds.filter(|_| task.reward.is_none());
+        let low = task.floor.or(bounds.map(|[low, _]| low));
+        let low = f64::from(low.unwrap_or(none[0]).min(logged(f32::min, none[0])));
+        let high = bounds.map_or(none[1], |[_, high]| high);
+        let high = f64::from(high.max(logged(f32::max, none[1])));
+        match task.termination.is_some() || self.ends.iter().any(|&ended| ended) {
+            true => [low.min(0.0), high.max(0.0)],
+            false => [low, high],
         }
     }
 
@@ -176,4 +185,13 @@ impl<'a> Logs<'a> {
         let logged = &self.kept.transitions;
         (logged.states.select(Axis(0), rows), logged.actions.select(Axis(0), rows))
     }
+}
+
+/// Last rows of episodes that terminated.
+fn logged_ends(kept: &LoggedEpisodes, rows: usize) -> Array1<bool> {
+    let mut ends = Array1::from_elem(rows, false);
+    for (&end, &terminated) in kept.ends.iter().zip(&kept.terminated) {
+        ends[end - 1] = terminated;
+    }
+    ends
 }

@@ -97,56 +97,78 @@ struct Asking<'a> {
 
 impl Asking<'_> {
     fn all(&self) -> Result<Baselines> {
-        let mut opinions = self.logs.means(self.delta);
-        let mut unsaid = Vec::new();
-        let ratios = self.log_ratios()?;
-        let weighs = ratios.is_ok();
-        if self.logs.kept.is_empty() {
-            let why = "the model keeps no logged episodes; fit it again".into();
-            unsaid.push(Unsaid { methods: vec![Method::Fqe], why });
-        } else {
-            let (values, weighed) = self.fitted_values(ratios.as_deref().unwrap_or_default())?;
-            opinions.push(values);
-            if weighs {
-                opinions.extend(self.weighed_by(weighed));
-            }
-        }
-        if let Some(ensemble) = &self.settings.refit {
-            opinions.push(self.refitted(ensemble)?);
-        }
-        if let Err(why) = ratios {
-            unsaid.push(Unsaid { methods: Method::WEIGHING.to_vec(), why });
-        }
-        let mut penalty = None;
-        if self.model.dynamics.members() > 1 {
-            let least = self.logs.reward_range()[0];
-            let in_model = InModel {
-                ground: self.ground,
-                policy: self.policy,
-                settings: self.settings,
-                delta: self.delta,
-                seed: self.seed,
-                observer: self.observer,
-            };
-            opinions.extend(in_model.penalised()?);
-            opinions.push(in_model.halted(least)?);
-            if !self.settings.penalties.is_empty() {
-                penalty = in_model.choice()?;
-            }
-        } else {
-            let why = "MOPO and MOReL ask members, and this model has none".into();
-            unsaid.push(Unsaid { methods: vec![Method::Mopo, Method::Morel], why });
-        }
-        Ok(Baselines {
+        let mut found = Baselines {
             delta: self.delta,
             episodes: self.logs.whole.len(),
             left_out: self.logs.left_out,
-            estimated_probabilities: self.logs.kept.log_probs.is_none()
-                && self.settings.estimate_probabilities,
-            opinions,
-            unsaid,
-            penalty,
-        })
+            estimated_probabilities: false,
+            opinions: Vec::new(),
+            unsaid: Vec::new(),
+            penalty: None,
+        };
+        if self.logs.rewards.is_empty() {
+            let methods = Method::ALL.to_vec();
+            let why = "the model keeps no logged episodes; fit it again".into();
+            found.unsaid.push(Unsaid { methods, why });
+            return Ok(found);
+        }
+        found.opinions = self.logs.means(self.delta);
+        self.add_values_and_weights(&mut found)?;
+        if let Some(ensemble) = &self.settings.refit {
+            let said = or_why(self.refitted(ensemble).map(|said| vec![said]))?;
+            found.add(&[Method::ModelBootstrap], said);
+        }
+        self.add_rollouts(&mut found)?;
+        found.keep_numbers();
+        Ok(found)
+    }
+
+    fn add_values_and_weights(&self, found: &mut Baselines) -> Result<()> {
+        let ratios = or_why(self.log_ratios())?.and_then(|ratios| ratios);
+        let log_ratios = ratios.as_deref().unwrap_or_default();
+        found.estimated_probabilities = ratios.is_ok() && self.logs.kept.log_probs.is_none();
+        match (or_why(self.fitted_values(log_ratios))?, ratios) {
+            (Ok((values, weighed)), Ok(_)) => {
+                found.opinions.push(values);
+                found.add(&Method::WEIGHING, self.weighed_by(weighed));
+            }
+            (Ok((values, _)), Err(why)) => {
+                found.opinions.push(values);
+                found.add(&Method::WEIGHING, Err(why));
+            }
+            (Err(why), _) => {
+                let methods: Vec<Method> =
+                    std::iter::once(Method::Fqe).chain(Method::WEIGHING).collect();
+                found.add(&methods, Err(why));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_rollouts(&self, found: &mut Baselines) -> Result<()> {
+        let in_model = InModel {
+            ground: self.ground,
+            policy: self.policy,
+            settings: self.settings,
+            delta: self.delta,
+            seed: self.seed,
+            observer: self.observer,
+        };
+        if self.model.dynamics.members() < 2 {
+            let why = "it asks several members, which this model does not have".into();
+            found.add(&[Method::Mopo, Method::Morel], Err(why));
+            return Ok(());
+        }
+        let halted = in_model.halted(self.logs.reward_range()[0]).map(|said| vec![said]);
+        found.add(&[Method::Morel], or_why(halted)?);
+        if self.model.dynamics.counted().is_some() {
+            let why = "states are names here, whose standard deviation means nothing".into();
+            found.add(&[Method::Mopo], Err(why));
+        } else if !self.settings.penalties.is_empty() {
+            found.add(&[Method::Mopo], or_why(in_model.penalised())?);
+            found.penalty = or_why(in_model.choice())?.unwrap_or_default();
+        }
+        Ok(())
     }
 
     /// log(π / π_b) of the logged rows, or why nobody knows.
@@ -190,7 +212,8 @@ impl Asking<'_> {
     /// A policy that always chooses the same of a few does so with probability one.
     fn of_choices(&self) -> Result<Option<Vec<f64>>> {
         let is_choice = |column: &LoggedActions| matches!(column, LoggedActions::Choices(_));
-        if !self.model.logged.actions.iter().all(is_choice) {
+        let columns = &self.model.logged.actions;
+        if columns.is_empty() || !columns.iter().all(is_choice) {
             return Ok(None);
         }
         let logged = &self.logs.kept.transitions;
@@ -290,12 +313,27 @@ impl Asking<'_> {
         found
     }
 
-    fn weighed_by(&self, episodes: Vec<weighing::Weighed>) -> Vec<Opinion> {
+    fn weighed_by(&self, episodes: Vec<weighing::Weighed>) -> Result<Vec<Opinion>, String> {
         let weighing = Weighing::new(episodes, self.ground.task.horizon);
+        if let Some(step) = weighing.weightless_step() {
+            return Err(format!(
+                "after {} steps the policy has done something else than every logged episode",
+                step + 1
+            ));
+        }
         let least = self.logs.reward_range()[0] * self.logs.weight_of(self.ground.task.horizon);
         let (delta, resamples) = (self.delta, self.settings.resamples);
         let opinion = |&method| weighing.opinion(method, least, delta, resamples, self.seed);
-        Method::WEIGHING.iter().map(opinion).collect()
+        Ok(Method::WEIGHING.iter().map(opinion).collect())
+    }
+}
+
+/// What went wrong, in words: no opinion is worth a bound that was found already. Who wants to stop may do so.
+fn or_why<T>(found: Result<T>) -> Result<Result<T, String>> {
+    match found {
+        Ok(found) => Ok(Ok(found)),
+        Err(stopped @ Error::Cancelled { .. }) => Err(stopped),
+        Err(error) => Ok(Err(error.to_string())),
     }
 }
 

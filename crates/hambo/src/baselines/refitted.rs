@@ -20,7 +20,7 @@ impl Asking<'_> {
         let settings = EnsembleSettings {
             random_functions: 0.0,
             bootstrap: true,
-            learn_reward: self.ground.task.reward.is_none(),
+            learn_reward: self.model.dynamics.predicts_reward(),
             ..ensemble.clone()
         };
         let data = self.logs.kept.to_dataset()?;

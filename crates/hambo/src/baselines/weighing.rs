@@ -30,11 +30,11 @@ pub struct Weighed {
 }
 
 impl Weighed {
-    /// ρ_t.
-    fn weights(&self) -> Vec<f64> {
+    /// log ρ_t.
+    fn log_weights(&self) -> Vec<f64> {
         let so_far = self.log_ratios.iter().scan(0.0, |sum, ratio| {
             *sum += ratio;
-            Some(f64::exp(*sum))
+            Some(*sum)
         });
         so_far.collect()
     }
@@ -52,25 +52,45 @@ pub(super) struct Weighing {
     episodes: Vec<Weighed>,
     /// ρ_t, `[episodes, horizon]`.
     weights: Array2<f64>,
+    /// The same in units of the largest of every step: all that matters where weights are to sum to one, also where ρ_t
+    /// itself is too small or too large to be a number.
+    relative: Array2<f64>,
 }
 
 impl Weighing {
     pub(super) fn new(episodes: Vec<Weighed>, horizon: usize) -> Self {
-        let mut weights = Array2::ones((episodes.len(), horizon));
-        for (episode, mut row) in episodes.iter().zip(weights.rows_mut()) {
-            let mut last = 1.0;
-            let mut known = episode.weights().into_iter();
+        let mut log_weights = Array2::zeros((episodes.len(), horizon));
+        for (episode, mut row) in episodes.iter().zip(log_weights.rows_mut()) {
+            let mut last = 0.0;
+            let mut known = episode.log_weights().into_iter();
             for weight in &mut row {
                 last = known.next().unwrap_or(last);
                 *weight = last;
             }
         }
-        Self { episodes, weights }
+        let mut relative = log_weights.clone();
+        for mut step in relative.columns_mut() {
+            let largest = step.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            step.mapv_inplace(
+                |weight| if largest.is_finite() { (weight - largest).exp() } else { 0.0 },
+            );
+        }
+        Self { episodes, weights: log_weights.mapv(f64::exp), relative }
+    }
+
+    /// The first step in which no episode has any weight: none of them could have been the policy's.
+    pub(super) fn weightless_step(&self) -> Option<usize> {
+        self.relative.columns().into_iter().position(|step| step.sum() <= 0.0)
     }
 
     /// The weight of each whole episode.
-    pub(super) fn of_episodes(&self) -> Array1<f64> {
+    fn of_episodes(&self) -> Array1<f64> {
         self.weights.column(self.weights.ncols() - 1).to_owned()
+    }
+
+    /// The same in units of the largest.
+    fn relative_of_episodes(&self) -> Array1<f64> {
+        self.relative.column(self.relative.ncols() - 1).to_owned()
     }
 
     /// An estimator as sums over episodes.
@@ -87,8 +107,10 @@ impl Weighing {
         match method {
             Method::Pdis => Ratios::mean_of(&self.means(|episode, t| episode.rewards[t])),
             Method::Wis => {
-                let mean = Ratios::mean_of(&weighed_returns());
-                Ratios { denominators: whole.insert_axis(ndarray::Axis(1)), ..mean }
+                let relative = self.relative_of_episodes();
+                let returns = self.episodes.iter().zip(&relative).map(|(e, w)| w * earned(e));
+                let mean = Ratios::mean_of(&returns.collect::<Vec<_>>());
+                Ratios { denominators: relative.insert_axis(ndarray::Axis(1)), ..mean }
             }
             Method::Pdwis => self.step_by_step(|episode, t| episode.rewards[t]),
             Method::Dr => {
@@ -119,16 +141,16 @@ impl Weighing {
         let value = |(index, t): (usize, usize)| {
             let episode = &self.episodes[index];
             let counts = t < episode.rewards.len();
-            if counts { self.weights[[index, t]] * of_step(episode, t) } else { 0.0 }
+            if counts { self.relative[[index, t]] * of_step(episode, t) } else { 0.0 }
         };
-        let numerators = Array2::from_shape_fn(self.weights.raw_dim(), value);
-        Ratios { numerators, denominators: self.weights.clone() }
+        let numerators = Array2::from_shape_fn(self.relative.raw_dim(), value);
+        Ratios { numerators, denominators: self.relative.clone() }
     }
 
     fn weighted_doubly_robust(&self) -> Ratios {
         let unexplained = self.step_by_step(|episode, t| episode.rewards[t] - episode.of_pairs[t]);
         let before =
-            |index: usize, t: usize| if t == 0 { 1.0 } else { self.weights[[index, t - 1]] };
+            |index: usize, t: usize| if t == 0 { 1.0 } else { self.relative[[index, t - 1]] };
         let expected = |(index, t): (usize, usize)| {
             let value = self.episodes[index].of_states.get(t).copied().unwrap_or(0.0);
             before(index, t) * value
@@ -165,7 +187,7 @@ impl Weighing {
         if let Some(lower) = ratios.bootstrap_limit(delta, resamples, rng) {
             limits.push(Limit { by: LimitBy::Bootstrap, lower });
         }
-        let weights = self.of_episodes();
+        let weights = self.relative_of_episodes();
         let (sum, squares) = (weights.sum(), weights.dot(&weights));
         let largest = weights.iter().copied().fold(0.0, f64::max);
         Opinion {

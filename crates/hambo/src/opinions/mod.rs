@@ -87,6 +87,21 @@ impl Method {
         Self::WEIGHING.contains(&self)
     }
 
+    /// All of them.
+    pub(crate) const ALL: [Self; 11] = [
+        Self::Logged,
+        Self::Fqe,
+        Self::ModelBootstrap,
+        Self::Mopo,
+        Self::Morel,
+        Self::Is,
+        Self::Pdis,
+        Self::Wis,
+        Self::Pdwis,
+        Self::Dr,
+        Self::Wdr,
+    ];
+
     /// Those that weigh logged episodes.
     pub(crate) const WEIGHING: [Self; 6] =
         [Self::Is, Self::Pdis, Self::Wis, Self::Pdwis, Self::Dr, Self::Wdr];
@@ -120,7 +135,7 @@ pub enum LimitBy {
     Bernstein,
     /// Quantiles of resampled episodes, corrected for bias and skewness (BCa): holds for many episodes.
     Bootstrap,
-    /// The estimate itself is meant as a limit.
+    /// The estimate itself is meant as a limit, without any allowance for its own error.
     Itself,
 }
 
@@ -223,6 +238,29 @@ pub struct Baselines {
 }
 
 impl Baselines {
+    /// What some estimators say, or why they do not.
+    pub(crate) fn add(&mut self, methods: &[Method], said: Result<Vec<Opinion>, String>) {
+        match said {
+            Ok(said) => self.opinions.extend(said),
+            Err(why) => self.unsaid.push(Unsaid { methods: methods.to_vec(), why }),
+        }
+    }
+
+    /// Leaves out what is no number, such as weights beyond all.
+    pub(crate) fn keep_numbers(&mut self) {
+        for opinion in &mut self.opinions {
+            opinion.std_error = opinion.std_error.filter(|error| error.is_finite());
+            opinion.limits.retain(|limit| limit.lower.is_finite());
+        }
+        let beyond = self.opinions.extract_if(.., |opinion| !opinion.estimate.is_finite());
+        let methods: Vec<Method> = beyond.map(|opinion| opinion.method).collect();
+        if !methods.is_empty() {
+            let why = "its weights are beyond all numbers".into();
+            self.unsaid.push(Unsaid { methods, why });
+        }
+        self.penalty = self.penalty.take().filter(|penalty| penalty.needed.is_finite());
+    }
+
     /// What one estimator says, the first if there are several.
     pub fn of(&self, method: Method) -> Option<&Opinion> {
         self.opinions.iter().find(|opinion| opinion.method == method)

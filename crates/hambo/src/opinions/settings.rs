@@ -22,8 +22,9 @@ pub struct BaselineSettings {
     pub learning_rate: f64,
     /// Share of the learning rate by which the networks' weights shrink in every step.
     pub weight_decay: f64,
-    /// Share of the way that the targets follow the values in every step.
-    pub target_rate: f64,
+    /// Share of the way that the targets follow the values in every step; by default so large that values are carried
+    /// over the horizon five times, and 0.02 at least.
+    pub target_rate: Option<f64>,
     /// Rollouts behind MOPO, MOReL and the bootstrap of models.
     pub episodes: usize,
     /// Weights on MOPO's penalty; none to do without it.
@@ -48,7 +49,7 @@ impl Default for BaselineSettings {
             batch_size: 256,
             learning_rate: 2e-3,
             weight_decay: 0.01,
-            target_rate: 0.02,
+            target_rate: None,
             episodes: 1_000,
             penalties: vec![0.25, 0.5, 1.0, 2.0, 5.0],
             resamples: 2_000,
@@ -87,8 +88,8 @@ impl BaselineSettings {
         if !(self.weight_decay >= 0.0 && self.weight_decay.is_finite()) {
             return wrong("baselines.weight_decay", self.weight_decay.to_string(), "not negative");
         }
-        if !(self.target_rate > 0.0 && self.target_rate <= 1.0) {
-            return wrong("baselines.target_rate", self.target_rate.to_string(), "in (0, 1]");
+        if let Some(rate) = self.target_rate.filter(|rate| !(*rate > 0.0 && *rate <= 1.0)) {
+            return wrong("baselines.target_rate", rate.to_string(), "in (0, 1]");
         }
         if let Some(weight) =
             self.penalties.iter().find(|weight| !(**weight >= 0.0 && weight.is_finite()))

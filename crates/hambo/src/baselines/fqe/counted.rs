@@ -8,11 +8,13 @@ use super::fitting::{Fitting, Questions};
 use crate::error::Result;
 use crate::progress::{Event, report};
 
-type Pair = Vec<u32>;
+type Pair = Vec<i64>;
+
+/// Values that differ by less are the same.
+const ROUNDING: f64 = 1e-4;
 
 fn pair(state: ArrayView1<'_, f32>, action: ArrayView1<'_, f32>) -> Pair {
-    // Adding zero makes one of both zeros.
-    state.iter().chain(action).map(|value| (value + 0.0).to_bits()).collect()
+    state.iter().chain(action).map(|&value| (f64::from(value) / ROUNDING).round() as i64).collect()
 }
 
 pub(super) fn answers(
@@ -45,8 +47,7 @@ pub(super) fn answers(
     let discount = f64::from(logs.task.discount);
     let mut found = Array2::zeros((weights.nrows(), questions.len()));
     for (member, weights) in weights.rows().into_iter().enumerate() {
-        let of = members(weights.len(), member);
-        report(fitting.observer, &of)?;
+        report(fitting.observer, &members(fitting.bag.nrows(), member))?;
         let mut seen = vec![0.0; numbers.len()];
         of_rows.iter().zip(weights).for_each(|(&pair, &weight)| seen[pair] += f64::from(weight));
         let total: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();

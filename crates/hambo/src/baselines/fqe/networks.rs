@@ -19,6 +19,13 @@ use crate::progress::{Event, report};
 /// Questions that are asked at once.
 const AT_ONCE: usize = 4_096;
 
+/// How often values are carried over the whole horizon: from one number of steps that are left to the next, targets lag
+/// behind by one over their rate.
+const TIMES_OVER_HORIZON: f64 = 5.0;
+
+/// Of the targets.
+const LEAST_RATE: f64 = 0.02;
+
 /// Steps between signs of life.
 const BETWEEN_REPORTS: usize = 20;
 
@@ -100,6 +107,8 @@ fn fitted(fitting: &Fitting<'_>, scales: &Scales, next: &[Array2<f32>]) -> Resul
     let layout = Layout::new(width, &settings.hidden, 1).with(Activation::Silu);
     let mut networks = Mlps::random(layout, settings.members, Device::Cpu, rng);
     let (mut targets, mut adam) = (networks.clone(), Adam::default());
+    let often = TIMES_OVER_HORIZON * logs.task.horizon as f64 / settings.steps as f64;
+    let target_rate = settings.target_rate.unwrap_or(often.clamp(LEAST_RATE, 1.0));
     let rng = &mut fitting.seed.stream("fqe: mini-batches");
     for step in 0..settings.steps {
         let draw = |_| rng.random_range(0..logs.rewards.len());
@@ -144,7 +153,7 @@ fn fitted(fitting: &Fitting<'_>, scales: &Scales, next: &[Array2<f32>]) -> Resul
         let kept = 1.0 - rate * settings.weight_decay;
         networks.update_params(|params| adam.step(params * kept, gradient, rate));
         let values = networks.params().clone();
-        let share = settings.target_rate;
+        let share = target_rate;
         targets.update_params(|params| params * (1.0 - share) + values * share);
         if step % BETWEEN_REPORTS == 0 {
             let of = settings.steps;
