@@ -39,9 +39,15 @@ def names() -> dict[str, Any]:
     )
     options: dict[str, Any] = {"episodes": 30, "progress": False}
     learner = hambo.Learner(hidden=[8], clone_steps=20, episodes=3, gradient_steps=5, judged_episodes=3, max_rounds=1)
+    opinions = hambo.BaselineSettings(members=3, hidden=[8], steps=20, episodes=20, resamples=100)
+
+    def evaluate(*given: Any, baselines: bool = False, **others: Any) -> hambo.Evaluation:
+        return hambo.evaluate(*given, **options, **others, baselines=opinions if baselines else False)
+
     cheap = SimpleNamespace(
         fit=partial(hambo.fit, settings=TINY, progress=False),
-        evaluate=partial(hambo.evaluate, **options),
+        evaluate=evaluate,
+        baselines=partial(hambo.baselines, settings=opinions, progress=False),
         rank=partial(hambo.rank, **options),
         learn=partial(hambo.learn, settings=learner, progress=False),
         backtest=partial(hambo.backtest, settings=TINY, progress=False),
