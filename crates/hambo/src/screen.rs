@@ -1,7 +1,7 @@
 //! Which of many policies are worth a whole evaluation.
 //!
 //! All are played for a few episodes in every world, from the same starts and with the same draws. A policy is left out
-//! if another one earns clearly more in every single world and if, with whatever factor up to [`LARGEST_FACTOR`] on the
+//! if another one earns clearly more in every single world and if, with whatever factor up to twenty on the
 //! worlds' disagreement, its limit is the higher one, too: limits are linear in that factor, so that both ends tell.
 
 use serde::{Deserialize, Serialize};
