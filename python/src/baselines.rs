@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use crate::dataset::Dataset;
 use crate::errors::Failure;
-use crate::evaluate::{Plan, Starts, where_to_start};
+use crate::evaluate::{Plan, where_to_start};
 use crate::model::Model;
 use crate::parts::{self, Functions};
 use crate::work::{self, Manner};
@@ -39,10 +39,7 @@ pub(crate) fn baselines<'py>(
     let model = Model { saved: model.get().saved.clone() };
     work::run(py, &functions.0, Manner { progress, threads }, move |desk| {
         let mut reader = parts::reader(&model);
-        let starts = match starts {
-            Starts::Known(states) => states,
-            Starts::Function(function) => parts::sampler(function, desk),
-        };
+        let starts = starts.ready(desk);
         let task = plan.task(starts, (reward, termination), &mut reader, desk)?;
         let policy: Box<dyn Policy> = plan.policy(policy, log_prob, &mut reader, &model, desk)?;
         let (model, data, seed) = (&model.saved.model, data.as_deref(), Seed(seed));

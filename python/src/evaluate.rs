@@ -97,6 +97,16 @@ pub(crate) enum Starts {
     Known(InitialStates),
 }
 
+impl Starts {
+    /// As the worker draws them.
+    pub(crate) fn ready(self, desk: &Desk) -> InitialStates {
+        match self {
+            Self::Known(states) => states,
+            Self::Function(function) => parts::sampler(function, desk),
+        }
+    }
+}
+
 /// The evaluation as JSON.
 ///
 /// `policy`, `reward`, `termination` and the constraints are functions or texts; `starts` is a function,
@@ -139,10 +149,7 @@ pub(crate) fn evaluate<'py>(
 
     work::run(py, &functions.0, Manner { progress, threads }, move |desk| {
         let mut reader = parts::reader(&model);
-        let starts = match starts {
-            Starts::Known(states) => states,
-            Starts::Function(function) => parts::sampler(function, desk),
-        };
+        let starts = starts.ready(desk);
         let mut task = plan.task(starts, (reward, termination), &mut reader, desk)?;
         for (name, part) in constraints {
             let function = parts::reward(part, &mut reader, desk)?;

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use serde::Serialize;
 
 use crate::errors::{Failure, not_json};
-use crate::evaluate::{Plan, Starts, where_to_start};
+use crate::evaluate::{Plan, where_to_start};
 use crate::model::Model;
 use crate::parts::{self, Functions};
 use crate::work::{self, Manner};
@@ -57,10 +57,7 @@ pub(crate) fn learn<'py>(
     let model = Model { saved: model.get().saved.clone() };
     work::run(py, &functions.0, Manner { progress, threads }, move |desk| {
         let mut reader = parts::reader(&model);
-        let starts = match starts {
-            Starts::Known(states) => states,
-            Starts::Function(function) => parts::sampler(function, desk),
-        };
+        let starts = starts.ready(desk);
         let task = plan.task(starts, (reward, termination), &mut reader, desk)?;
         let (model, seed) = (&model.saved.model, Seed(seed));
         let desk = desk.keeping(checkpoint.as_deref(), String::new());

@@ -5,7 +5,7 @@ use hambo_io::result::ResultDocument;
 use pyo3::prelude::*;
 
 use crate::errors::{Failure, not_json};
-use crate::evaluate::{Plan, Starts, where_to_start};
+use crate::evaluate::{Plan, where_to_start};
 use crate::model::Model;
 use crate::parts::{self, Functions, Part};
 use crate::work::{self, Manner};
@@ -36,10 +36,7 @@ pub(crate) fn screen<'py>(
     let model = Model { saved: model.get().saved.clone() };
     work::run(py, &functions.0, Manner { progress, threads }, move |desk| {
         let mut reader = parts::reader(&model);
-        let starts = match starts {
-            Starts::Known(states) => states,
-            Starts::Function(function) => parts::sampler(function, desk),
-        };
+        let starts = starts.ready(desk);
         let task = plan.task(starts, (reward, termination), &mut reader, desk)?;
         let mut played: Vec<Box<dyn Policy>> = Vec::new();
         for part in policies {
