@@ -96,7 +96,7 @@ python:
     cargo build --quiet --workspace --all-targets
     [ -e target/python ] || python3 -m venv target/python
     bin="$PWD/target/python/bin"
-    "$bin/pip" install --quiet 'gymnasium[mujoco]' icu-sepsis jsonschema matplotlib mypy numpy onnx pandas pytest ruff
+    "$bin/pip" install --quiet 'gymnasium[mujoco]' icu-sepsis jsonschema matplotlib mypy numpy onnx pandas pytest 'ray>=2.60' ruff
     rm -rf target/python-package && mkdir target/python-package
     cp -r python/hambo target/python-package/
     # Without symbols, as in a wheel: it loads faster.

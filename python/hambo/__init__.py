@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._backtest import backtest
     from ._baselines import baselines
     from ._dataset import Dataset, Episode
-    from ._evaluate import evaluate, rank
+    from ._evaluate import evaluate
     from ._evaluation import Evaluation
     from ._export import export_onnx
     from ._findings import (
@@ -31,12 +31,14 @@ if TYPE_CHECKING:
         VariantResult,
         WorldsLimit,
     )
+    from ._fit_many import fit_many
     from ._gymnasium import collect
     from ._learn import Learned, Learner, LearnRound, learn
     from ._model import EnsembleModel, GaussianProcessModel, Model, Prediction, fit, load
     from ._native import __version__
     from ._opinions import Baselines, Opinion
     from ._progress import Progress
+    from ._rank import rank
     from ._ranking import Ranking
     from ._replay import Backtest, Claim, Demand, Estimate, Replay, ReplayedGroup
     from ._settings import (
@@ -100,6 +102,7 @@ __all__ = [
     "evaluate",
     "export_onnx",
     "fit",
+    "fit_many",
     "learn",
     "load",
     "rank",
@@ -112,7 +115,7 @@ _HOMES = {
     "_backtest": ("backtest",),
     "_baselines": ("baselines",),
     "_dataset": ("Dataset", "Episode"),
-    "_evaluate": ("evaluate", "rank"),
+    "_evaluate": ("evaluate",),
     "_evaluation": ("Evaluation",),
     "_export": ("export_onnx",),
     "_findings": (
@@ -125,12 +128,14 @@ _HOMES = {
         "VariantResult",
         "WorldsLimit",
     ),
+    "_fit_many": ("fit_many",),
     "_gymnasium": ("collect",),
     "_learn": ("LearnRound", "Learned", "Learner", "learn"),
     "_model": ("EnsembleModel", "GaussianProcessModel", "Model", "Prediction", "fit", "load"),
     "_native": ("__version__",),
     "_opinions": ("Baselines", "Opinion"),
     "_progress": ("Progress",),
+    "_rank": ("rank",),
     "_ranking": ("Ranking",),
     "_replay": ("Backtest", "Claim", "Demand", "Estimate", "Replay", "ReplayedGroup"),
     "_settings": (

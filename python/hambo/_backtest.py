@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+from typing import Any
 
 from . import _native
 from ._checks import checked_finite, checked_seed, checked_threads, given_as
 from ._dataset import Dataset
 from ._functions import TransitionFunction, transition_function
 from ._progress import ProgressOption, watched
+from ._ray import on_cluster
 from ._replay import Backtest
 from ._settings import Ensemble, StateBounds
 from ._task import task_document
@@ -36,6 +38,7 @@ def backtest(
     seed: int = 0,
     progress: ProgressOption = None,
     threads: int | None = None,
+    on: str | None = None,
 ) -> Backtest:
     """Compare what would have been certified of the logs with what they earned.
 
@@ -53,6 +56,8 @@ def backtest(
         As for `evaluate`.
     range_widening, seed
         As for `fit`.
+    on
+        ``"ray"`` or the address of a Ray cluster: every part that is left out is a task there. As for `rank`.
     """
     if not isinstance(data, Dataset):
         raise SettingError(f"the data is {given_as(data)}; make a Dataset of it, for instance with Dataset.open")
@@ -66,20 +71,52 @@ def backtest(
         "settings": {"delta": checked_finite(delta, "delta")},
     }
     model = {"ensemble": (settings or Ensemble())._document(), "range_widening": range_widening}
-    seed = checked_seed(seed)
+    asked: dict[str, Any] = {
+        "model": json.dumps(model),
+        "plan": json.dumps(plan),
+        "seed": checked_seed(seed),
+        "reward": reward,
+        "termination": termination,
+        "threads": threads,
+    }
+    with watched(progress) as course:
+        claims = None
+        if on is not None:
+            parts = enumerate(_native.backtest_parts(data._inner))
+            jobs = {name: {**asked, "part": number} for number, name in parts}
+            claims = list(on_cluster(on, _tested, data, jobs, course).values())
+        text = _tested(data, **asked, claims=claims, progress=course)
+    found = Backtest._of(json.loads(text))
+    _log.info("%s", found.summary)
+    return found
+
+
+def _tested(
+    data: Dataset,
+    *,
+    model: str,
+    plan: str,
+    seed: int,
+    reward: TransitionFunction | None,
+    termination: TransitionFunction | None,
+    part: int | None = None,
+    claims: list[str] | None = None,
+    progress: ProgressOption,
+    threads: int | None,
+) -> str:
+    """The backtest as JSON, or the claims about one part of it; with all claims, what they amount to."""
     with watched(progress) as course:
         # One fit per group that is left out, and nobody has said how many there are.
         course.begin(None, None)
-        text = _native.backtest(
+        return _native.backtest(
             data._inner,
-            json.dumps(model),
-            json.dumps(plan),
+            model,
+            plan,
             seed,
+            part=part,
+            claims=claims,
             reward=None if reward is None else transition_function(reward, "reward"),
             termination=None if termination is None else transition_function(termination, "termination"),
             progress=course.listener,
             threads=checked_threads(threads),
         )
-    found = Backtest._of(json.loads(text))
-    _log.info("%s", found.summary)
-    return found

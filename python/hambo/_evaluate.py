@@ -1,4 +1,4 @@
-"""Evaluations and rankings."""
+"""Evaluations."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from . import _native
 from ._asked import in_words, starts_in_words
+from ._cache import Cached
 from ._checks import (
     checked_count,
     checked_finite,
@@ -29,14 +30,14 @@ from ._findings import VariantName
 from ._functions import LogProb, Policy, TransitionFunction, log_prob_function, policy_function, transition_function
 from ._model import EnsembleModel, Model
 from ._progress import ProgressOption, watched
-from ._ranking import Ranking
+from ._ray import on_cluster
 from ._settings import Adversary, BaselineSettings, StateBounds, Thresholds
 from ._show import headline
 from ._task import InitialStates, columns_of, starts_document, task_document
 from .errors import SettingError
 from .tasks import TaskName
 
-__all__ = ["evaluate", "rank"]
+__all__ = ["evaluate"]
 
 _log = logging.getLogger("hambo")
 
@@ -82,6 +83,8 @@ def evaluate(
     progress: ProgressOption = None,
     threads: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    on: str | None = None,
 ) -> Evaluation:
     """Bound a policy's expected return from below.
 
@@ -187,12 +190,20 @@ def evaluate(
     checkpoint
         As for `fit`. Findings are kept by what the policy and the rules answer to some hundred logged states, so that
         another policy finds none of them; one that answers at random begins anew.
+    cache
+        A folder of finished results. If it has one for the same policy, model, task, settings and version, that is the
+        result; otherwise the new one is kept there. Only if policy, rules and baseline are files, expressions or
+        names, and starts are no function: of a function nobody can tell whether it is the same as last time.
+    on
+        ``"ray"`` or the address of a Ray cluster: the work is done there, with the same result. See `rank`.
 
     Returns
     -------
     Evaluation
         The bound, the evidence and the warnings.
     """
+    if on is not None:
+        return _elsewhere(on, {name: value for name, value in locals().items() if name != "on"})
     if not isinstance(model, Model):
         raise SettingError(f"the model is {given_as(model)}; give what `hambo.fit` returns")
     if preset not in (None, "paper"):
@@ -245,27 +256,36 @@ def evaluate(
         "constraints": {name: in_words(part) for name, part in functions.items()},
         "effort": weaker_of(effort, model.effort),
     }
-    with watched(progress) as course:
-        course.begin(asked["policy"], _passes(model, settings, len(functions), against))
-        text = _native.evaluate(
-            model._inner,
-            policy_function(policy, model.action_dim, deterministic, seen),
-            json.dumps(plan),
-            seed,
-            reward=None if reward is None else transition_function(reward, "reward"),
-            termination=None if termination is None else transition_function(termination, "termination"),
-            starts=starts,
-            constraints=list(parts.items()),
-            baseline=None
-            if against is None or against == "logged"
-            else policy_function(against, model.action_dim, deterministic, seen),
-            log_prob=log_prob_function(log_prob, policy, deterministic, seen),
-            trained_on=None if trained_on is None else trained_on._inner,
-            progress=course.listener,
-            threads=checked_threads(threads),
-            checkpoint=checked_folder(checkpoint),
-        )
-        course.end()
+    called = {
+        "reward": None if reward is None else transition_function(reward, "reward"),
+        "termination": None if termination is None else transition_function(termination, "termination"),
+        "starts": starts,
+        "constraints": list(parts.items()),
+        "baseline": None
+        if against is None or against == "logged"
+        else policy_function(against, model.action_dim, deterministic, seen),
+        "log_prob": log_prob_function(log_prob, policy, deterministic, seen),
+    }
+    acts = policy_function(policy, model.action_dim, deterministic, seen)
+    known = {**called, "policy": acts, "trained_on": None if trained_on is None else trained_on.fingerprint}
+    cached = Cached(checked_folder(cache), model, plan, seed, known)
+    text = cached.recall()
+    if text is None:
+        with watched(progress) as course:
+            course.begin(asked["policy"], _passes(model, settings, len(functions), against))
+            text = _native.evaluate(
+                model._inner,
+                acts,
+                json.dumps(plan),
+                seed,
+                **called,
+                trained_on=None if trained_on is None else trained_on._inner,
+                progress=course.listener,
+                threads=checked_threads(threads),
+                checkpoint=checked_folder(checkpoint),
+            )
+            course.end()
+        cached.keep(text)
     found = Evaluation._of(text, asked)
     # The doubts themselves are in the result, and are not said here as well.
     inconclusive = found.lower_bound is not None and found._own_verdict() == "inconclusive"
@@ -273,82 +293,15 @@ def evaluate(
     return found
 
 
-SCREENED_FROM = 10
-"""With so many policies, those that earn clearly less than another one in every world are not evaluated."""
-
-
-def rank(
-    model: Model,
-    policies: Mapping[str, Policy],
-    *,
-    horizon: int,
-    delta: float = 0.05,
-    separate: bool = False,
-    evaluate_all: bool = False,
-    seed: int = 0,
-    **options: Any,
-) -> Ranking:
-    """Evaluate several policies on the same random numbers, and sort them by their lower bounds.
-
-    Parameters
-    ----------
-    model
-        What `fit` made of the data.
-    policies
-        Policies by name, each as for `evaluate`.
-    delta
-        Probability with which any of the bounds may fail: they share it, so that all hold together.
-    separate
-        Let each bound fail with `delta` instead.
-    evaluate_all
-        Of ten or more policies, those that earn clearly less than another one in every world are not evaluated, but
-        named in `Ranking.stopped`, unless this is set.
-    horizon, seed, options
-        As for `evaluate`.
-    """
-    named = checked_mapping(policies, "policies", "policies")
-    if not named:
-        raise SettingError("there are no policies to rank; give at least one")
-    each = checked_finite(delta, "delta") / (1 if separate else len(named))
-    options = {**options, "horizon": horizon, "seed": seed}
-    stopped = {} if evaluate_all or len(named) < SCREENED_FROM else _dominated(model, named, options)
-    left = {name: policy for name, policy in named.items() if name not in stopped}
-    found = {}
-    with watched(options.pop("progress", None), len(left)) as course:
-        for name, policy in left.items():
-            found[name] = evaluate(model, policy, delta=each, **{"name": name, **options, "progress": course})
-    return Ranking(found, stopped)
-
-
-def _dominated(model: Model, policies: Mapping[str, Policy], options: Mapping[str, Any]) -> dict[str, str]:
-    """Policies that earn clearly less than another one in every world, and which one that is."""
-    names, columns = columns_of(options.get("inputs"), model)
-    given = {key: options.get(key) for key in ("state_bounds", "reward_bounds", "floor")}
-    plan = {
-        **task_document(
-            options["horizon"], options.get("discount", 1.0), given["state_bounds"], given["reward_bounds"]
-        ),
-        "floor": given["floor"],
-        "against": None,
-        "inputs": names,
-        "settings": {"noise": options.get("noise", True)},
-    }
-    reward, termination = options.get("reward"), options.get("termination")
-    deterministic = options.get("deterministic", True)
-    text = _native.screen(
-        model._inner,
-        [policy_function(policy, model.action_dim, deterministic, columns) for policy in policies.values()],
-        json.dumps(plan),
-        checked_seed(options["seed"]),
-        reward=None if reward is None else transition_function(reward, "reward"),
-        termination=None if termination is None else transition_function(termination, "termination"),
-        starts=starts_document(options.get("initial_states"), model.state_dim),
-        progress=None,
-        threads=checked_threads(options.get("threads")),
-    )
-    by = [screened["dominated_by"] for screened in json.loads(text)]
-    known = list(policies)
-    return {name: known[other] for name, other in zip(known, by, strict=True) if other is not None}
+def _elsewhere(on: str, arguments: dict[str, Any]) -> Evaluation:
+    """The same call as a task of a cluster."""
+    model, progress = arguments.pop("model"), arguments.pop("progress")
+    # A file has another path there.
+    name = in_words(arguments["policy"]) if arguments["name"] is None else str(arguments["name"])
+    with watched(progress) as course:
+        [found] = on_cluster(on, evaluate, model, {name: {**arguments, "name": name}}, course).values()
+    evaluation: Evaluation = found
+    return evaluation
 
 
 def _passes(model: Model, settings: Mapping[str, Any], constraints: int, against: Any) -> int | None:

@@ -48,9 +48,10 @@ def _blocks(states: npt.ArrayLike, actions: npt.ArrayLike) -> tuple[Array, Array
 class Model:
     """A fitted and calibrated model of the dynamics. Made by `fit` or `load`."""
 
-    __slots__ = ("_about", "_inner")
+    __slots__ = ("_about", "_identity", "_inner")
     _inner: _native.Model
     _about: dict[str, Any]
+    _identity: str | None
 
     def __init__(self) -> None:
         raise TypeError("make a model with hambo.fit or hambo.load")
@@ -138,6 +139,12 @@ class Model:
             f"{data['episodes']:,} episodes; calibration error {self.calibration['error_after']:.4f})"
         )
 
+    def _fingerprint(self) -> str:
+        """Changes with everything that an evaluation depends on."""
+        if self._identity is None:
+            self._identity = self._inner.fingerprint()
+        return self._identity
+
     def __reduce__(self) -> tuple[Any, ...]:
         import tempfile
 
@@ -169,7 +176,7 @@ def _wrap(native: _native.Model) -> Model:
     about = json.loads(native.about())
     cls = EnsembleModel if about["members"] else GaussianProcessModel
     self = object.__new__(cls)
-    self._inner, self._about = native, about
+    self._inner, self._about, self._identity = native, about, None
     return self
 
 

@@ -9,13 +9,20 @@ __all__ = [
     "Model",
     "__version__",
     "backtest",
+    "backtest_parts",
+    "baselines",
+    "cache",
+    "cached",
     "check_evaluation",
     "command",
     "decimals",
     "default_settings",
+    "dominated",
     "evaluate",
     "how_close",
     "learn",
+    "look",
+    "ranking",
     "ranking_html",
     "report_html",
     "simulate",
@@ -96,6 +103,7 @@ class Model:
         checkpoint: str | None,
     ) -> Model: ...
     def save(self, directory: str) -> None: ...
+    def fingerprint(self) -> str: ...
     @staticmethod
     def load(directory: str) -> Model: ...
     def predict(self, states: _Array, actions: _Array) -> tuple[_Array, _Array, _Array]: ...
@@ -136,7 +144,7 @@ def baselines(
     progress: _Report | None,
     threads: int | None,
 ) -> str: ...
-def screen(
+def look(
     model: Model,
     policies: list[Callable[[_Array], _Array] | str],
     plan_json: str,
@@ -147,14 +155,20 @@ def screen(
     starts: Callable[[int, int], _Array] | tuple[str, _Array] | None,
     progress: _Report | None,
     threads: int | None,
-) -> str: ...
+) -> list[str]: ...
+def dominated(looks: list[str]) -> list[int | None]: ...
 def ranking(evaluations: list[str]) -> str: ...
+def cached(folder: str, depends_on: str) -> str | None: ...
+def cache(folder: str, depends_on: str, result: str) -> None: ...
+def backtest_parts(data: Dataset) -> list[str]: ...
 def backtest(
     data: Dataset,
     model_json: str,
     plan_json: str,
     seed: int,
     *,
+    part: int | None,
+    claims: list[str] | None,
     reward: Callable[[_Array, _Array, _Array], _Array] | str | None,
     termination: Callable[[_Array, _Array, _Array], _Array] | str | None,
     progress: _Report | None,

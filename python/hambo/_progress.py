@@ -6,7 +6,7 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from .errors import SettingError
@@ -67,6 +67,22 @@ class Course:
         """The next policy, with how many times the stage with most steps is gone through, if that is known."""
         self._policy, self._passes = policy, passes
         self._begin_now()
+
+    def expect(self, policies: int) -> None:
+        """There are so many."""
+        self._policies = policies
+
+    def tasks(self, finished: int, of: int, left: Mapping[str, float], seconds: float) -> None:
+        """So many tasks of a cluster are finished after these seconds; what running ones say of the seconds left."""
+        usual = seconds * max(len(left), 1) / finished if finished else None
+        queued = of - finished - len(left)
+        running = max(left.values(), default=None)
+        self._policy = None
+        seconds_left = running
+        if usual is not None and queued > 0:
+            seconds_left = (sum(left.values()) + queued * usual) / max(len(left), 1)
+        if self._show is not None:
+            self._show(Progress("tasks", finished, of, None, None, seconds_left))
 
     def end(self) -> None:
         """That was this policy."""

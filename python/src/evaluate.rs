@@ -6,8 +6,8 @@ use std::sync::Arc;
 use hambo::dataset::{ColumnNames, EpisodeMarks};
 use hambo::task::WithLogProb;
 use hambo::{
-    Against, Baseline, BaselineSettings, Constraint, EvaluationSettings, InitialStates,
-    LearnSettings, ModelSettings, Policy, Seed, Streams, Task, Verdict,
+    Against, Backtest, Baseline, BaselineSettings, Claim, Constraint, EvaluationSettings,
+    InitialStates, LearnSettings, ModelSettings, Policy, Seed, Streams, Task, Verdict,
 };
 use hambo_io::report::{self, ReportOptions};
 use hambo_io::result::{BacktestDocument, FileNote, ResultDocument};
@@ -183,15 +183,24 @@ pub(crate) fn evaluate<'py>(
     })
 }
 
-/// The backtest of data as JSON.
+/// The parts that a backtest leaves out.
 #[pyfunction]
-#[pyo3(signature = (data, model_json, plan_json, seed, *, reward, termination, progress, threads))]
+pub(crate) fn backtest_parts(data: &Bound<'_, Dataset>) -> PyResult<Vec<String>> {
+    hambo::backtest_parts(&data.get().inner).map_err(|error| Failure::from(error).raise(data.py()))
+}
+
+/// The backtest of data as JSON, or the claims about one part of it; with the claims about all parts, what they
+/// amount to.
+#[pyfunction]
+#[pyo3(signature = (data, model_json, plan_json, seed, *, part, claims, reward, termination, progress, threads))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn backtest<'py>(
     data: &Bound<'py, Dataset>,
     model_json: &str,
     plan_json: &str,
     seed: u64,
+    part: Option<usize>,
+    claims: Option<Vec<String>>,
     reward: Option<&Bound<'py, PyAny>>,
     termination: Option<&Bound<'py, PyAny>>,
     progress: Option<&Bound<'py, PyAny>>,
@@ -211,7 +220,20 @@ pub(crate) fn backtest<'py>(
         let starts = InitialStates::of_episodes(&dataset);
         let task = plan.task(starts, (reward, termination), &mut reader, desk)?;
         let seed = Seed(seed);
-        let found = hambo::backtest(&dataset, &settings, &task, &plan.settings, seed, desk)?;
+        if let Some(part) = part {
+            let asked = &plan.settings;
+            let found = hambo::backtest_part(&dataset, part, &settings, &task, asked, seed, desk)?;
+            return serde_json::to_string(&found).map_err(Failure::internal);
+        }
+        let found = match claims {
+            Some(claims) => {
+                let parts: Result<Vec<Vec<Claim>>, _> =
+                    claims.iter().map(|json| serde_json::from_str(json)).collect();
+                let claims = parts.map_err(not_json("claims"))?.concat();
+                Backtest::of_claims(claims, plan.settings.delta)
+            }
+            None => hambo::backtest(&dataset, &settings, &task, &plan.settings, seed, desk)?,
+        };
         let document = BacktestDocument::new(found, &dataset, &task, seed);
         serde_json::to_string(&document).map_err(Failure::internal)
     })

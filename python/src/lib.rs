@@ -5,6 +5,7 @@
 
 mod arrow;
 mod baselines;
+mod cache;
 mod columns;
 mod command;
 mod dataset;
@@ -29,20 +30,22 @@ mod _native {
     #[pymodule_export]
     use super::baselines::baselines;
     #[pymodule_export]
+    use super::cache::{cache, cached};
+    #[pymodule_export]
     use super::command::command;
     #[pymodule_export]
     use super::dataset::Dataset;
     #[pymodule_export]
     use super::evaluate::{
-        backtest, check_evaluation, decimals, default_settings, evaluate, how_close, ranking_html,
-        report_html, simulate, verdict,
+        backtest, backtest_parts, check_evaluation, decimals, default_settings, evaluate,
+        how_close, ranking_html, report_html, simulate, verdict,
     };
     #[pymodule_export]
     use super::learn::learn;
     #[pymodule_export]
     use super::model::Model;
     #[pymodule_export]
-    use super::rank::{ranking, screen};
+    use super::rank::{dominated, look, ranking};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -76,6 +76,12 @@ impl Model {
         work::run(py, &[], Manner::default(), move |_| Ok(saved.save(&directory)?))
     }
 
+    /// Changes with everything that an evaluation depends on.
+    fn fingerprint(&self, py: Python<'_>) -> PyResult<String> {
+        let saved = self.saved.clone();
+        work::run(py, &[], Manner::default(), move |_| Ok(saved.fingerprint()?))
+    }
+
     #[staticmethod]
     fn load(py: Python<'_>, directory: PathBuf) -> PyResult<Self> {
         work::run(py, &[], Manner::default(), move |_| {

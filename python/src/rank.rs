@@ -1,6 +1,6 @@
 //! Several policies: a short look at all of them, and what their order is worth.
 
-use hambo::{Evaluation, Policy, Ranking, Seed};
+use hambo::{Evaluation, Look, Policy, Ranking, Seed};
 use hambo_io::result::ResultDocument;
 use pyo3::prelude::*;
 
@@ -10,11 +10,11 @@ use crate::model::Model;
 use crate::parts::{self, Functions, Part};
 use crate::work::{self, Manner};
 
-/// What a short look at policies showed, as JSON. Arguments are as for an evaluation.
+/// What a short look at each policy showed, as JSON. Arguments are as for an evaluation.
 #[pyfunction]
 #[pyo3(signature = (model, policies, plan_json, seed, *, reward, termination, starts, progress, threads))]
 #[allow(clippy::too_many_arguments)]
-pub(crate) fn screen<'py>(
+pub(crate) fn look<'py>(
     model: &Bound<'py, Model>,
     policies: Vec<Bound<'py, PyAny>>,
     plan_json: &str,
@@ -24,7 +24,7 @@ pub(crate) fn screen<'py>(
     starts: Option<&Bound<'py, PyAny>>,
     progress: Option<&Bound<'py, PyAny>>,
     threads: Option<usize>,
-) -> PyResult<String> {
+) -> PyResult<Vec<String>> {
     let py = model.py();
     let plan = Plan::read(py, plan_json)?;
     let mut functions = Functions::default();
@@ -44,9 +44,17 @@ pub(crate) fn screen<'py>(
         }
         let policies: Vec<&dyn Policy> = played.iter().map(|policy| &**policy).collect();
         let model = &model.saved.model;
-        let found = model.screen(&policies, &task, &plan.settings, Seed(seed), desk)?;
-        serde_json::to_string(&found).map_err(Failure::internal)
+        let found = model.look(&policies, &task, &plan.settings, Seed(seed), desk)?;
+        found.iter().map(|look| serde_json::to_string(look).map_err(Failure::internal)).collect()
     })
+}
+
+/// By which policy each one is dominated, of looks at all of them.
+#[pyfunction]
+pub(crate) fn dominated(py: Python<'_>, looks: Vec<String>) -> PyResult<Vec<Option<usize>>> {
+    let looks: Result<Vec<Look>, _> = looks.iter().map(|json| serde_json::from_str(json)).collect();
+    let looks = looks.map_err(not_json("a short look")).map_err(|failure| failure.raise(py))?;
+    Ok(Look::compare(&looks).into_iter().map(|found| found.dominated_by).collect())
 }
 
 /// Who is better than whom, as JSON, of evaluations as JSON.

@@ -1,5 +1,8 @@
 //! What can be typed.
 
+mod plan;
+mod rank;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -7,6 +10,9 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgGroup, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use hambo::Variant;
+
+pub(crate) use plan::Plan;
+pub(crate) use rank::Rank;
 
 const ABOUT: &str = "From logs alone, how well will this policy do at the very least?";
 
@@ -94,6 +100,8 @@ pub(crate) enum Command {
     Backtest(Backtest),
     /// Bound many policies on one model, and rank them by their bounds
     Rank(Rank),
+    /// Say what a fit and evaluations will cost on this machine, without doing them
+    Plan(Plan),
     /// Learn a policy from logs, for what it will earn at the very least
     Learn(Learn),
     /// Draw the report of a finished run again, or its figures
@@ -371,52 +379,6 @@ pub(crate) struct Backtest {
     /// Write a page that stands alone as HTML
     #[arg(long, value_name = "F.html")]
     pub report: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub settings: Settings,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Rank {
-    /// Model that `hambo fit` has written
-    #[arg(long, value_name = "MODEL")]
-    pub model: PathBuf,
-
-    /// Policies as ONNX files
-    #[arg(long, value_name = "P.onnx", num_args = 1.., required = true)]
-    pub policies: Vec<PathBuf>,
-
-    /// True returns to compare with, as CSV with the columns `policy` and `return`
-    #[arg(long = "true", value_name = "RETURNS.csv")]
-    pub truth: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub bound: BoundFlags,
-
-    /// Evaluate every policy; of ten or more, those that earn clearly less than another one in every
-    /// world are otherwise left out
-    #[arg(long)]
-    pub all: bool,
-
-    /// Let each bound fail with --delta; otherwise they share it, and all hold together
-    #[arg(long)]
-    pub separate: bool,
-
-    /// Keep one run per policy in this directory, for `hambo report` and for --resume
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-
-    /// Go on with the runs in --out that were interrupted
-    #[arg(long, requires = "out")]
-    pub resume: bool,
-
-    /// Write a page about all of them
-    #[arg(long, value_name = "F.html")]
-    pub report: Option<PathBuf>,
-
-    /// Write the ranking as JSON
-    #[arg(long, value_name = "F")]
-    pub json: Option<PathBuf>,
 
     #[command(flatten)]
     pub settings: Settings,

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use hambo::dataset::{ColumnNames, EpisodeMarks};
 use hambo::task::WithLogProb;
 use hambo::{Against, Baseline, Evaluation, Policy, Seed};
+use hambo_io::cache::Entry;
 use hambo_io::model::{Origin, SavedModel};
 use hambo_io::onnx::OnnxPolicy;
 use hambo_io::result::{FileNote, PolicyFile, ResultDocument};
@@ -157,18 +158,32 @@ fn command(words: &[String]) -> String {
     std::iter::once("hambo".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
 }
 
+/// Where to look for what was found before, and to keep what is found.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Kept<'a> {
+    pub run: Option<&'a Run>,
+    /// Of a cache.
+    pub entry: Option<&'a Entry>,
+}
+
 /// Evaluates one policy, or goes on with its run; `prefix` tells several policies apart.
 pub(crate) fn assess(
     saved: &SavedModel,
     policy: &Candidate,
     defined: &Defined,
     loaded: &Loaded,
-    run: Option<&Run>,
+    kept: Kept<'_>,
     progress: &Progress,
     prefix: &str,
 ) -> Result<Evaluation> {
-    if let Some(finished) = run.map(Run::result).transpose()?.flatten() {
-        let mut found = finished.evaluation;
+    let finished = kept.run.map(Run::result).transpose()?.flatten();
+    let cached = || {
+        let found = kept.entry.and_then(Entry::recall)?;
+        progress.note(&format!("{prefix}nothing has changed since it was evaluated"));
+        Some(found)
+    };
+    if let Some(document) = finished.or_else(cached) {
+        let mut found = document.evaluation;
         // The margin, as the threshold, is not part of what was found.
         let against = &defined.task.against;
         if let (Some(improvement), Some(against)) = (&mut found.improvement, against) {
@@ -176,6 +191,7 @@ pub(crate) fn assess(
         }
         return Ok(found);
     }
+    let run = kept.run;
     let keeper = RunCheckpoints { run, progress, prefix: prefix.into() };
     let (settings, seed) = (&loaded.config.evaluation, Seed(loaded.config.seed));
     let policy: Arc<dyn Policy> = match &defined.log_prob {
@@ -187,7 +203,15 @@ pub(crate) fn assess(
     };
     let found = saved.model.evaluate(&*policy, &defined.task, settings, seed, &keeper);
     progress.end();
-    found.map_err(|error| resumable(error.into(), run.is_some()))
+    let found = found.map_err(|error| resumable(error.into(), run.is_some()))?;
+    match kept.entry {
+        Some(entry) => {
+            let document = ResultDocument::of(found);
+            entry.keep(&document)?;
+            Ok(document.evaluation)
+        }
+        None => Ok(found),
+    }
 }
 
 /// Says how to go on.

@@ -17,6 +17,7 @@ mod opinions;
 mod progress;
 mod run;
 mod screen;
+mod shard;
 mod task;
 
 use std::ffi::OsString;

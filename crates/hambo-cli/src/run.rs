@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use hambo::dataset::Summary;
 use hambo::{BoxError, Event, Finding, Observer};
+use hambo_io::cache::{Cache, Entry};
 use hambo_io::checkpoints::Checkpoints;
 use hambo_io::result::{PolicyFile, ResultDocument};
 use hambo_io::{Error, atomic};
@@ -64,6 +65,13 @@ pub(crate) struct RunRecord {
 }
 
 impl RunRecord {
+    /// Where a cache has what was found with these settings.
+    pub(crate) fn entry(&self, cache: &Cache, settings: &str) -> Result<Entry> {
+        let files: Vec<&str> = self.files.iter().map(|(_, hash)| hash.as_str()).collect();
+        let depends_on = (&self.policy.blake3, &self.basis, files, &self.against, settings);
+        Ok(cache.entry(&depends_on)?)
+    }
+
     /// Why findings about `self` say nothing about `other`.
     fn difference(&self, other: &Self) -> Option<String> {
         let parts = [

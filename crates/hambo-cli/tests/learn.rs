@@ -1,38 +1,23 @@
 //! `hambo learn`, and what is then certified.
 
+mod common;
+
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
 
+use common::{Place, done};
 use serde_json::Value;
-
-fn run(place: &Path, arguments: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hambo"));
-    command.current_dir(place).args(arguments.split(' ')).env("NO_COLOR", "1");
-    command.output().expect("the command runs")
-}
-
-fn done(output: &Output) -> String {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
-    text(&output.stdout)
-}
 
 const QUICK: &str = "--set learn.max_rounds=2 --set learn.gradient_steps=20 --set learn.episodes=5 \
                      --set learn.hidden=[8] --set learn.judged_episodes=4 --set learn.clone_steps=50";
 
 #[test]
 fn a_policy_that_was_learned_here_is_not_certified_by_the_worlds_that_taught_it() {
-    let place = tempfile::tempdir().expect("a place to work");
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture");
-    for file in ["logs.csv", "hambo.toml"] {
-        fs::copy(fixture.join(file), place.path().join(file)).expect("a copy");
-    }
-    let said = done(&run(place.path(), &format!("learn logs.csv --out policy.onnx {QUICK}")));
-    assert!(said.contains("policy written to policy.onnx"), "{said}");
+    let place = Place::new();
+    let said = done(&place.run(&format!("learn logs.csv --out learned.onnx {QUICK}")));
+    assert!(said.contains("policy written to learned.onnx"), "{said}");
     // Too few episodes are left to fit a model on those alone.
-    done(&run(place.path(), "evaluate logs.csv --policy policy.onnx --json result.json"));
-    let result = fs::read(place.path().join("result.json")).expect("a result");
+    done(&place.run("evaluate logs.csv --policy learned.onnx --json result.json"));
+    let result = fs::read(place.path("result.json")).expect("a result");
     let result: Value = serde_json::from_slice(&result).expect("JSON");
     let warnings = result["warnings"].as_array().expect("warnings");
     let shared = warnings.iter().find(|warning| warning["code"] == "shared_episodes");
@@ -41,19 +26,14 @@ fn a_policy_that_was_learned_here_is_not_certified_by_the_worlds_that_taught_it(
 
 #[test]
 fn the_same_seed_gives_the_same_policy() {
-    let place = tempfile::tempdir().expect("a place to work");
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture");
-    for file in ["logs.csv", "hambo.toml"] {
-        fs::copy(fixture.join(file), place.path().join(file)).expect("a copy");
-    }
+    let place = Place::new();
     for (name, threads) in [("a.onnx", "1"), ("b.onnx", "2")] {
         let arguments = format!("learn logs.csv --out {name} {QUICK}");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hambo"));
-        command.current_dir(place.path()).args(arguments.split(' '));
+        let mut command = place.command(&arguments);
         done(&command.env("RAYON_NUM_THREADS", threads).output().expect("the command runs"));
     }
-    let file = |name| fs::read(place.path().join(name)).expect("a policy");
+    let file = |name| fs::read(place.path(name)).expect("a policy");
     assert!(file("a.onnx") == file("b.onnx"), "another number of threads gave another policy");
-    let wrong = run(place.path(), "learn logs.csv --out c.onnx --hold-out 1");
+    let wrong = place.run("learn logs.csv --out c.onnx --hold-out 1");
     assert_eq!(wrong.status.code(), Some(2));
 }

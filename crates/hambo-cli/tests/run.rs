@@ -1,59 +1,14 @@
 //! Runs that are killed, interrupted or cut short by a full disk.
 
+mod common;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
+use common::{Place, assert_done, text};
 use serde_json::Value;
-
-/// A place of its own with the fixture's files in it.
-struct Place(tempfile::TempDir);
-
-impl Place {
-    fn new() -> Self {
-        let place = tempfile::tempdir().expect("a place to work");
-        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture");
-        for file in ["logs.csv", "policy.onnx", "linear.onnx", "hambo.toml"] {
-            fs::copy(fixture.join(file), place.path().join(file)).expect("a copy");
-        }
-        Self(place)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hambo"));
-        command.current_dir(self.0.path()).args(arguments.split(' ')).env("NO_COLOR", "1");
-        command
-    }
-
-    fn run(&self, arguments: &str) -> Output {
-        self.command(arguments).output().expect("the command runs")
-    }
-
-    fn start(&self, arguments: &str) -> Child {
-        let mut command = self.command(arguments);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
-    }
-
-    fn result(&self, run: &str) -> Value {
-        let text = fs::read(self.path(run).join("result.json")).expect("a result");
-        let mut result: Value = serde_json::from_slice(&text).expect("JSON");
-        assert!(result["timings"].take().is_object());
-        result
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn assert_done(output: &Output) {
-    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
-}
 
 fn wait_for(what: impl Fn() -> bool, child: &mut Child) {
     let begun = Instant::now();
@@ -311,7 +266,7 @@ fn a_full_disk_ends_in_a_message_and_leaves_what_was_there() {
     let hambo = env!("CARGO_BIN_EXE_hambo");
     let script = format!("trap '' XFSZ; ulimit -f 16; exec {hambo} {evaluate}");
     let mut limited = Command::new("sh");
-    let output = limited.current_dir(place.0.path()).args(["-c", &script]).output().unwrap();
+    let output = limited.current_dir(place.path("")).args(["-c", &script]).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let message = text(&output.stderr).replace("\n  ", " ");
     assert!(message.contains("make room") && message.contains("--resume"), "{message}");

@@ -10,10 +10,12 @@
 //! - [`model`]: fitted models as directories
 //! - [`result`]: an evaluation as a JSON document
 //! - [`report`]: an evaluation as a page to read
+//! - [`cache`]: results that were found before
 //! - [`checkpoints`]: work that was interrupted
 //! - [`atomic`]: files that are there as a whole or not at all
 
 pub mod atomic;
+pub mod cache;
 pub mod checkpoints;
 mod error;
 pub mod expression;

@@ -41,20 +41,16 @@ pub fn backtest(
     seed: Seed,
     observer: &dyn Observer,
 ) -> Result<Backtest> {
-    if model_settings.gp.is_some() {
-        return Err(Error::NoWorlds);
-    }
-    let parts = parts(data)?;
-    let asked = Asked { data, model_settings, task, settings, seed, observer };
     let mut claims = Vec::new();
-    for part in &parts {
-        let name = format!("backtest, {}", part.name);
+    for (index, part) in backtest_parts(data)?.iter().enumerate() {
+        let name = format!("backtest, {part}");
         let failed = |source: BoxError| Error::Kept { part: name.clone(), source };
         let kept = observer.recall(&name).map_err(failed)?;
         let of_part: Vec<Claim> = match kept {
             Some(kept) => serde_json::from_slice(&kept).map_err(|error| failed(error.into()))?,
             None => {
-                let found = asked.without(part)?;
+                let found =
+                    backtest_part(data, index, model_settings, task, settings, seed, observer)?;
                 let bytes = serde_json::to_vec(&found).map_err(|error| failed(error.into()))?;
                 observer.keep(&name, &bytes).map_err(failed)?;
                 found
@@ -62,7 +58,31 @@ pub fn backtest(
         };
         claims.extend(of_part);
     }
-    Ok(Backtest::new(claims, true, settings.delta))
+    Ok(Backtest::of_claims(claims, settings.delta))
+}
+
+/// What [`backtest`] leaves out, part by part, by name.
+pub fn backtest_parts(data: &Dataset) -> Result<Vec<String>> {
+    Ok(parts(data)?.into_iter().map(|part| part.name).collect())
+}
+
+/// What worlds that were fitted without one of the parts claim about it. [`Backtest::of_claims`] makes a backtest of
+/// the claims about all of them.
+pub fn backtest_part(
+    data: &Dataset,
+    part: usize,
+    model_settings: &ModelSettings,
+    task: &Task,
+    settings: &EvaluationSettings,
+    seed: Seed,
+    observer: &dyn Observer,
+) -> Result<Vec<Claim>> {
+    if model_settings.gp.is_some() {
+        return Err(Error::NoWorlds);
+    }
+    let parts = parts(data)?;
+    let asked = Asked { data, model_settings, task, settings, seed, observer };
+    parts.get(part).map_or(Ok(Vec::new()), |part| asked.without(part))
 }
 
 /// Episodes that are left out together.

@@ -1,6 +1,7 @@
 //! A policy, a task and a model in somebody's hands, ready to be played.
 
 use ndarray::Array1;
+use serde::{Deserialize, Serialize};
 
 use crate::bound::Estimate;
 use crate::dynamics::Dynamics;
@@ -89,7 +90,7 @@ impl Game<'_> {
 }
 
 /// Returns of episodes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Played {
     /// One per episode.
     pub returns: Vec<f64>,

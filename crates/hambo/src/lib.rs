@@ -67,6 +67,7 @@ mod backtest;
 mod baselines;
 mod checks;
 mod confines;
+mod cost;
 mod error;
 mod evaluate;
 mod evaluation;
@@ -104,8 +105,9 @@ mod worlds;
 
 pub use adversary::{AdversarySettings, Round};
 pub use attack::Finding;
-pub use backtest::backtest;
+pub use backtest::{backtest, backtest_part, backtest_parts};
 pub use calibration::Calibration;
+pub use cost::{Cost, Job};
 pub use dataset::{Dataset, Transitions};
 pub use dynamics::{Dynamics, Prediction};
 pub use error::{BoxError, Error, Result};
@@ -128,7 +130,7 @@ pub use ranking::{AmongFirst, Ranking, Standing};
 pub use replay::{Backtest, Claim, Demand, Outcome, Replay, Replayed, ReplayedGroup};
 pub use rng::{RowStreams, Seed, Stream};
 pub use rollout::{Streams, collect};
-pub use screen::Screened;
+pub use screen::{Look, Screened};
 pub use settings::EvaluationSettings;
 pub use task::{
     Against, Baseline, Constraint, InitialStates, Policy, Reward, RewardLimits, StateBounds,

@@ -43,6 +43,30 @@ impl Screened {
     }
 }
 
+/// What a policy earned in a short look, world by world.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Look(Vec<Played>);
+
+impl Look {
+    /// Who is dominated, of looks with the same model, task, settings and seed.
+    pub fn compare(looks: &[Self]) -> Vec<Screened> {
+        let mean = |played: &Played| played.estimate().mean;
+        let means = |look: &Self| look.0.iter().map(mean).collect();
+        let worlds: Vec<Vec<f64>> = looks.iter().map(means).collect();
+        let is_better = |a: usize, b: usize| {
+            worlds[a].len() > 1
+                && least(&worlds[a]) > least(&worlds[b])
+                && looks[a].0.iter().zip(&looks[b].0).all(|(a, b)| is_clearly_better(a, b))
+        };
+        let all = 0..looks.len();
+        let of = |index: usize| Screened {
+            worlds: worlds[index].clone(),
+            dominated_by: all.clone().find(|&other| is_better(other, index)),
+        };
+        all.clone().map(of).collect()
+    }
+}
+
 impl Model {
     /// A short look at many policies. None is dominated where a model has no worlds.
     pub fn screen(
@@ -53,9 +77,21 @@ impl Model {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Vec<Screened>> {
+        Ok(Look::compare(&self.look(policies, task, settings, seed, observer)?))
+    }
+
+    /// A short look at each of these policies, to be [compared](Look::compare) with others.
+    pub fn look(
+        &self,
+        policies: &[&dyn Policy],
+        task: &Task,
+        settings: &EvaluationSettings,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Look>> {
         let ground = Ground::new(self, task, settings)?;
         let members = self.dynamics.members();
-        let mut found: Vec<Vec<Played>> = Vec::new();
+        let mut found = Vec::new();
         for (index, policy) in policies.iter().enumerate() {
             let (stage, of) = ("screening", policies.len());
             report(observer, &Event { stage, step: index, of, metric: None })?;
@@ -71,28 +107,10 @@ impl Model {
                     report(observer, &Event { stage, step: index, of, metric: None })
                 })
             };
-            found.push((0..members).map(play).collect::<Result<_>>()?);
+            found.push(Look((0..members).map(play).collect::<Result<_>>()?));
         }
-        Ok(dominated(&found))
+        Ok(found)
     }
-}
-
-/// Of what every policy earned in every world.
-fn dominated(played: &[Vec<Played>]) -> Vec<Screened> {
-    let mean = |played: &Played| played.estimate().mean;
-    let worlds: Vec<Vec<f64>> =
-        played.iter().map(|worlds| worlds.iter().map(mean).collect()).collect();
-    let is_better = |a: usize, b: usize| {
-        worlds[a].len() > 1
-            && least(&worlds[a]) > least(&worlds[b])
-            && played[a].iter().zip(&played[b]).all(|(a, b)| is_clearly_better(a, b))
-    };
-    let all = 0..played.len();
-    let of = |index: usize| Screened {
-        worlds: worlds[index].clone(),
-        dominated_by: all.clone().find(|&other| is_better(other, index)),
-    };
-    all.clone().map(of).collect()
 }
 
 /// The limit with the largest factor.
@@ -112,18 +130,15 @@ fn is_clearly_better(a: &Played, b: &Played) -> bool {
 mod tests {
     use super::*;
 
-    fn world(mean: f64) -> Played {
-        Played { returns: (0..50).map(|i| mean + f64::from(i % 5)).collect(), observed: None }
+    fn look(means: [f64; 2]) -> Look {
+        let returns = |mean: f64| (0..50).map(|i| mean + f64::from(i % 5)).collect();
+        Look(means.map(|mean| Played { returns: returns(mean), observed: None }).to_vec())
     }
 
     #[test]
     fn who_is_clearly_worse_in_every_world_is_dominated() {
-        let (good, mixed, bad) = (
-            vec![world(5.0), world(5.0)],
-            vec![world(6.0), world(1.0)],
-            vec![world(4.0), world(0.0)],
-        );
-        let found = dominated(&[bad, good, mixed]);
+        let (good, mixed, bad) = (look([5.0, 5.0]), look([6.0, 1.0]), look([4.0, 0.0]));
+        let found = Look::compare(&[bad, good, mixed]);
         assert_eq!(found[0].dominated_by, Some(1));
         assert_eq!((found[1].dominated_by, found[2].dominated_by), (None, None));
         assert_eq!(found[1].mean(), 7.0);
@@ -131,7 +146,7 @@ mod tests {
 
     #[test]
     fn who_is_worse_but_more_certain_is_not_dominated() {
-        let (certain, better) = (vec![world(1.0), world(1.0)], vec![world(2.0), world(90.0)]);
-        assert!(dominated(&[certain, better]).iter().all(|found| found.dominated_by.is_none()));
+        let (certain, better) = (look([1.0, 1.0]), look([2.0, 90.0]));
+        assert!(Look::compare(&[certain, better]).iter().all(|found| found.dominated_by.is_none()));
     }
 }

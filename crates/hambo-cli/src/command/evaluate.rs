@@ -9,7 +9,7 @@ use hambo_io::report::ReportOptions;
 use hambo_io::{atomic, report};
 
 use crate::args::{Evaluate, Outputs};
-use crate::assess::{self, Candidate, assess, document, record, resumable, with_baseline};
+use crate::assess::{self, Candidate, Kept, assess, document, record, resumable, with_baseline};
 use crate::config::Loaded;
 use crate::failure::{Exit, Failure, Result};
 use crate::halves::Halves;
@@ -63,7 +63,8 @@ pub(crate) fn run(call: &Call<'_>, quiet: bool, progress: &Progress) -> Result<E
     };
     let saved = basis.model(&loaded, run.as_ref(), progress)?;
     policy.compare(&saved, &loaded.config)?;
-    let found = assess(&saved, &policy, &defined, &loaded, run.as_ref(), progress, "")?;
+    let kept = Kept { run: run.as_ref(), ..Kept::default() };
+    let found = assess(&saved, &policy, &defined, &loaded, kept, progress, "")?;
 
     let verdict = Verdict::of(&found, threshold);
     let document = document(found, &policy, threshold, &loaded)?;

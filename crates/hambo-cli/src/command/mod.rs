@@ -8,6 +8,7 @@ mod fit;
 mod init;
 mod inspect;
 mod learn;
+mod plan;
 mod rank;
 mod report;
 
@@ -43,6 +44,7 @@ pub(crate) fn run(invocation: &Invocation) -> Result<Exit> {
         Command::Backtest(args) => backtest::run(args, quiet, progress),
         Command::Learn(args) => learn::run(args, quiet, progress),
         Command::Rank(args) => rank::run(args, &invocation.words, quiet, progress),
+        Command::Plan(args) => plan::run(args, progress),
         Command::Report(args) => report::run(args, progress),
         Command::Explain { code } => explain::run(code.as_deref()),
         Command::Config(Config::Schema) => print_schema(),

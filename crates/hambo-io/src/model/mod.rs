@@ -92,7 +92,30 @@ enum SavedDynamics {
 impl SavedModel {
     /// Saves to a directory that does not exist yet, which appears when it is complete.
     pub fn save(&self, directory: impl AsRef<Path>) -> Result<()> {
-        let (directory, model) = (directory.as_ref(), &self.model);
+        let directory = directory.as_ref();
+        let mut files = self.files(directory)?;
+        let checksums = checksums(&files).into_bytes();
+        files.push((CHECKSUMS, checksums));
+        atomic::directory(directory, |unfinished| {
+            for (name, bytes) in &files {
+                let path = unfinished.join(name);
+                let mut file = File::create(&path).map_err(Error::io(&path, "create it"))?;
+                file.write_all(bytes).map_err(Error::io(&path, "write it"))?;
+                file.sync_all().map_err(Error::io(&path, "write it to the disk"))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// What [`fingerprint`] says of the directory that it would be saved to.
+    pub fn fingerprint(&self) -> Result<String> {
+        let files = self.files(Path::new("a model in memory"))?;
+        Ok(blake3::hash(checksums(&files).as_bytes()).to_string())
+    }
+
+    /// All files of a directory, except for the checksums.
+    fn files(&self, directory: &Path) -> Result<Vec<(&'static str, Vec<u8>)>> {
+        let model = &self.model;
         let TakenApart { dynamics, networks, random } = take_apart(&*model.dynamics)?;
         let document = ModelFile {
             schema: SCHEMA,
@@ -123,18 +146,7 @@ impl SavedModel {
         files.push((LOGGED, model.logged.to_safetensors()));
         files.push((EPISODES, model.episodes.to_safetensors()));
         files.push((ORIGIN, origin));
-        let listed = files.iter().map(|(name, bytes)| (*name, &bytes[..]));
-        let checksums = checksums(listed).into_bytes();
-        files.push((CHECKSUMS, checksums));
-        atomic::directory(directory, |unfinished| {
-            for (name, bytes) in &files {
-                let path = unfinished.join(name);
-                let mut file = File::create(&path).map_err(Error::io(&path, "create it"))?;
-                file.write_all(bytes).map_err(Error::io(&path, "write it"))?;
-                file.sync_all().map_err(Error::io(&path, "write it to the disk"))?;
-            }
-            Ok(())
-        })
+        Ok(files)
     }
 
     /// Loads what [`save`](Self::save) wrote.
@@ -276,14 +288,15 @@ fn take_apart(dynamics: &dyn Dynamics) -> Result<TakenApart> {
 }
 
 /// One line per file: hash, two spaces, name.
-fn checksums<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
-    files.map(|(name, bytes)| format!("{}  {name}\n", blake3::hash(bytes))).collect()
+fn checksums(files: &[(&str, impl AsRef<[u8]>)]) -> String {
+    let hashed = files.iter().map(|(name, bytes)| (name, blake3::hash(bytes.as_ref())));
+    hashed.map(|(name, hash)| format!("{hash}  {name}\n")).collect()
 }
 
 /// The list must be exactly the one that would be written for these files.
 fn compare(directory: &Path, found: &[u8], files: &[(&'static str, &[u8])]) -> Result<()> {
     let damaged = |file: &str| Error::Damaged { path: directory.into(), file: file.into() };
-    let expected = checksums(files.iter().copied());
+    let expected = checksums(files);
     if found == expected.as_bytes() {
         return Ok(());
     }

@@ -126,6 +126,11 @@ impl Claim {
 }
 
 impl Backtest {
+    /// Of what worlds claimed about parts that they were fitted without, see [`backtest_part`](crate::backtest_part).
+    pub fn of_claims(claims: Vec<Claim>, delta: f64) -> Self {
+        Self::new(claims, true, delta)
+    }
+
     pub(crate) fn new(mut claims: Vec<Claim>, refitted: bool, delta: f64) -> Self {
         claims.sort_by_key(|claim| claim.horizon);
         let is_vouched = |horizon: usize| {

@@ -1,0 +1,171 @@
+//! What work will cost on this machine, before it is done: its parts are done in small on made-up data of the same
+//! widths, and stretched to their length.
+
+mod made_up;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::model::{Model, ModelSettings};
+use crate::progress::Observer;
+use crate::rng::Seed;
+use crate::settings::EvaluationSettings;
+use crate::task::{InitialStates, Policy, Reward, Task};
+use made_up::{MadeUp, Price};
+
+/// Rows of the made-up data at most: a model keeps no more of its data.
+const MOST_ROWS: usize = 100_000;
+
+/// Gradient steps of the short and of the long fit.
+const STEPS: [usize; 2] = [20, 60];
+
+/// Episodes of the short and of the long evaluation.
+const EPISODES: [usize; 2] = [64, 192];
+
+/// Work to be done.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// Logged transitions.
+    pub rows: usize,
+    /// Columns of a state.
+    pub state_dim: usize,
+    /// Columns of an action.
+    pub action_dim: usize,
+    /// Steps of a logged episode.
+    pub episode_steps: usize,
+    /// Steps of an evaluated episode.
+    pub horizon: usize,
+    /// How the model is fitted.
+    pub model: ModelSettings,
+    /// How policies are evaluated.
+    pub evaluation: EvaluationSettings,
+}
+
+/// Seconds on this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Cost {
+    /// Gradient steps of the fit, at most.
+    pub steps: usize,
+    /// Of one of them.
+    pub seconds_per_step: f64,
+    /// Of the whole fit, once the data is read.
+    pub fit: f64,
+    /// Of a policy's evaluation.
+    pub evaluation: f64,
+    /// Of a short look at a policy, which tells whether it is worth an evaluation.
+    pub look: f64,
+}
+
+impl Job {
+    /// Measures, and stretches. A network of 2 x 64 stands in for a policy that is not given.
+    pub fn cost(
+        &self,
+        policy: Option<&dyn Policy>,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<Cost> {
+        if self.model.gp.is_some() || self.model.ensemble.tables {
+            let (name, value) = ("model", "a table or Gaussian processes".into());
+            return Err(Error::Setting { name, value, expected: "networks, to be planned" });
+        }
+        let system = MadeUp::new(self.state_dim, self.action_dim, seed);
+        let logs = |rows| system.logs(rows, self.episode_steps, seed);
+        let all = logs(self.rows.min(MOST_ROWS))?;
+        let (steps, fit, model) =
+            self.fitting(&logs(all.rows().div_ceil(10))?, &all, seed, observer)?;
+        let seconds_per_step = steps.1;
+
+        let reward: Option<Arc<dyn Reward>> = match self.model.ensemble.learn_reward {
+            true => None,
+            false => Some(Arc::new(Price)),
+        };
+        let task = Task::new(InitialStates::of_episodes(&all), reward, self.horizon);
+        let policy = policy.unwrap_or(system.policy());
+        let played = |episodes| {
+            let settings = EvaluationSettings { episodes, ..self.evaluation.clone() };
+            timed(|| model.evaluate(policy, &task, &settings, seed, observer))
+        };
+        let evaluated = [played(EPISODES[0])?.1, played(EPISODES[1])?.1];
+        let beyond = self.evaluation.episodes as f64 - EPISODES[1] as f64;
+        let evaluation = evaluated[1] + slope(EPISODES, evaluated) * beyond;
+        let (_, look) = timed(|| model.look(&[policy], &task, &self.evaluation, seed, observer))?;
+        Ok(Cost { steps: steps.0, seconds_per_step, fit, evaluation: evaluation.max(0.0), look })
+    }
+
+    /// Steps with the seconds of each, the seconds of all of it, and a model that will do.
+    fn fitting(
+        &self,
+        few: &Dataset,
+        all: &Dataset,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<((usize, f64), f64, Model)> {
+        let fit = |data: &Dataset, steps, evaluate_every| {
+            let mut settings = self.model.clone();
+            settings.ensemble.max_steps = Some(steps);
+            settings.ensemble.evaluate_every = evaluate_every;
+            timed(|| Model::fit(data, &settings, seed, observer))
+        };
+        // Once before anything counts: threads start, and memory is asked for.
+        fit(few, 1, STEPS[1])?;
+        let (_, with_few) = fit(few, STEPS[0], STEPS[1])?;
+        let (_, short) = fit(all, STEPS[0], STEPS[1])?;
+        let (_, long) = fit(all, STEPS[1], STEPS[1])?;
+        let (model, looked_at) = fit(all, STEPS[1], STEPS[0])?;
+        let ensemble = &self.model.ensemble;
+        let steps = ensemble.steps(self.rows);
+        let per_step = slope(STEPS, [short, long]);
+        // The fit that was looked at more often was looked at twice more.
+        let per_look = ((looked_at - long) / 2.0).max(0.0);
+        let looks = steps as f64 / ensemble.evaluate_every as f64;
+        let per_row = slope([few.rows(), all.rows()], [with_few, short]).max(0.0);
+        let more_rows = self.rows.saturating_sub(all.rows()) as f64;
+        let rest = (short - per_step * STEPS[0] as f64).max(0.0) + per_row * more_rows;
+        Ok(((steps, per_step), per_step * steps as f64 + per_look * looks + rest, model))
+    }
+}
+
+fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
+    let begun = Instant::now();
+    let done = work()?;
+    Ok((done, begun.elapsed().as_secs_f64()))
+}
+
+/// What one more costs, of what two amounts cost.
+fn slope(amounts: [usize; 2], costs: [f64; 2]) -> f64 {
+    (costs[1] - costs[0]) / amounts[1].abs_diff(amounts[0]).max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::Silent;
+
+    fn job(rows: usize, horizon: usize) -> Job {
+        let mut model = ModelSettings::default();
+        model.ensemble.hidden = vec![16];
+        let evaluation = EvaluationSettings { episodes: 500, ..EvaluationSettings::default() };
+        let (state_dim, action_dim, episode_steps) = (3, 1, 20);
+        Job { rows, state_dim, action_dim, episode_steps, horizon, model, evaluation }
+    }
+
+    #[test]
+    fn more_rows_and_longer_episodes_cost_more() {
+        let cost = |rows, horizon| job(rows, horizon).cost(None, Seed(0), &Silent).unwrap();
+        let (small, large) = (cost(1_000, 5), cost(10_000, 40));
+        assert_eq!((small.steps, large.steps), (1_000, 2_500));
+        assert!(large.fit > 2.0 * small.fit, "{small:?} {large:?}");
+        assert!(large.evaluation > 2.0 * small.evaluation, "{small:?} {large:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_planned_is_refused() {
+        let mut job = job(1_000, 5);
+        job.model.ensemble.tables = true;
+        assert!(job.cost(None, Seed(0), &Silent).is_err());
+    }
+}
