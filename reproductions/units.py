@@ -11,9 +11,8 @@ import argparse
 import json
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import replace
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean, median, stdev
 
@@ -21,6 +20,7 @@ from statistics import fmean, median, stdev
 os.environ.setdefault("RAYON_NUM_THREADS", "1")
 
 from environments import ENVIRONMENTS, Checkpoint, Environment
+from lanes import lanes
 from returns import recorded
 from scipy.stats import beta
 from setting import FULL, Setting, default_model, initial_states, judged
@@ -187,6 +187,7 @@ def main() -> None:
     parser.add_argument("--rows", nargs="*", type=int, help="sizes of the data; all recorded ones by default")
     parser.add_argument("--seeds", nargs="*", type=int, default=range(5))
     parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--on", help="'ray', or the address of a Ray cluster, in place of processes here")
     arguments = parser.parse_args()
     models, table = arguments.out / "default" / "models", arguments.results / "units.csv"
     models.mkdir(parents=True, exist_ok=True)
@@ -199,7 +200,7 @@ def main() -> None:
                 policies = [policy for policy in known if (name, rows, str(policy), seed) not in done]
                 if policies:
                     missing[name, rows, seed] = policies
-    with ProcessPoolExecutor(arguments.processes, mp_context=get_context("spawn")) as pool:
+    with lanes(arguments.processes, arguments.on) as pool:
         jobs = {pool.submit(judge_all, *unit, policies, models): unit for unit, policies in missing.items()}
         for job in as_completed(jobs):
             # Read again, because another run may have written meanwhile.

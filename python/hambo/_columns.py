@@ -14,7 +14,7 @@ from ._checks import checked_names
 from ._functions import Array
 from .errors import DataError, SettingError
 
-__all__ = ["Columns", "Names", "mapping_document", "sources_of_episodes"]
+__all__ = ["Columns", "Names", "sources_of_episodes"]
 
 Names = tuple[list[str], list[str]]
 """Of the states and of the actions."""
@@ -192,14 +192,3 @@ def sources_of_episodes(source: npt.ArrayLike, columns: Columns, data: _native.D
             raise DataError(f"episode {number} has the sources {', '.join(sorted(map(str, found)))}; give it one")
         of_episodes.append(str(found.pop()))
     return of_episodes
-
-
-def mapping_document(*, state: str | Sequence[str], action: str | Sequence[str], **others: Any) -> str:
-    """Which columns of a table hold what, for the native library."""
-
-    def listed(names: str | Sequence[str]) -> list[str]:
-        return [names] if isinstance(names, str) else list(names)
-
-    for key in ("next_state", "episode", "exogenous"):
-        others[key] = listed(others.get(key, ()))
-    return json.dumps({"state": listed(state), "action": listed(action), **others})

@@ -6,16 +6,20 @@ import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._columns import Columns, mapping_document, sources_of_episodes
+from ._columns import Columns, sources_of_episodes
 from ._episodes import Parts, concatenated, put_together, selected, split, taken_apart, transitions_frame
 from ._functions import Array
+from ._mapping import ColumnNames, arrow_stream, mapping_of
 from .errors import DataError, SettingError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Dataset", "Episode"]
 
@@ -117,85 +121,46 @@ class Dataset:
         discrete_actions
             The action is the number of a choice, from 0 to one less than this, and is one-hot encoded.
         """
-        mapping = mapping_document(
-            state=state,
-            action=action,
-            reward=reward,
-            next_state=next_state,
-            terminated=terminated,
-            truncated=truncated,
-            episode=episode,
-            step=step,
-            cut=cut,
-            exogenous=exogenous,
-            missing=missing,
-            source=source_column,
-            probability=probability,
-            log_probability=log_probability,
-            discrete_actions=discrete_actions,
-        )
-        return cls._of(_native.Dataset.open(os.fspath(source), mapping))
+        columns = {name: value for name, value in locals().items() if name not in ("cls", "source")}
+        return cls._of(_native.Dataset.open(os.fspath(source), mapping_of(columns)))
 
     @classmethod
-    def from_parquet(cls, source: str | os.PathLike[str], **columns: Any) -> Dataset:
+    def convert(
+        cls, source: str | os.PathLike[str], into: str | os.PathLike[str], **columns: Unpack[ColumnNames]
+    ) -> Dataset:
+        """Read what may be larger than memory once, piece by piece, and write it to the new folder `into`.
+
+        The dataset is a view of the files there, as is that of ``Dataset.open(into)``: they must not be changed while
+        it is in use.
+
+        Parameters
+        ----------
+        source, columns
+            As for `open`.
+        into
+            A folder that does not exist yet.
+        """
+        return cls._of(_native.Dataset.convert(os.fspath(source), os.fspath(into), mapping_of(columns)))
+
+    @classmethod
+    def from_parquet(cls, source: str | os.PathLike[str], **columns: Unpack[ColumnNames]) -> Dataset:
         """Read a Parquet file, a folder of them, or a pattern. See `open` for ``columns``."""
         return cls.open(source, **columns)
 
     @classmethod
-    def from_arrow(
-        cls,
-        table: ArrowStream,
-        *,
-        state: str | Sequence[str] = (),
-        action: str | Sequence[str] = (),
-        reward: str | None = None,
-        next_state: str | Sequence[str] = (),
-        terminated: str | None = None,
-        truncated: str | None = None,
-        episode: str | Sequence[str] = (),
-        step: str | None = None,
-        cut: Literal["hour", "day", "week"] | None = None,
-        exogenous: str | Sequence[str] = (),
-        missing: Literal["split", "refuse"] = "split",
-        source_column: str | None = None,
-        probability: str | None = None,
-        log_probability: str | None = None,
-        discrete_actions: int | None = None,
-    ) -> Dataset:
+    def from_arrow(cls, table: ArrowStream, **columns: Unpack[ColumnNames]) -> Dataset:
         """Read a table that another library holds: Polars, pyarrow, DuckDB, Ray Data.
 
         Parameters
         ----------
         table
-            Anything with ``__arrow_c_stream__``. A block of several numbers a row may be a list column
-            or several columns.
-        state, action, reward, next_state, terminated, truncated, episode, step, source_column, probability,
-        log_probability, discrete_actions
-            As in `open`.
+            Anything with ``__arrow_c_stream__``, and a dataset of Ray Data. A block of several numbers a row may be a
+            list column or several columns.
+        columns
+            As for `open`.
         """
-        if not hasattr(table, "__arrow_c_stream__"):
-            raise SettingError(
-                f"a `{type(table).__name__}` has no `__arrow_c_stream__`; give a table of Polars, "
-                "pyarrow, DuckDB or another library that speaks Arrow"
-            )
-        mapping = mapping_document(
-            state=state,
-            action=action,
-            reward=reward,
-            next_state=next_state,
-            terminated=terminated,
-            truncated=truncated,
-            episode=episode,
-            step=step,
-            cut=cut,
-            exogenous=exogenous,
-            missing=missing,
-            source=source_column,
-            probability=probability,
-            log_probability=log_probability,
-            discrete_actions=discrete_actions,
-        )
-        return cls._of(_native.Dataset.from_stream(table, type(table).__name__, mapping))
+        stream = arrow_stream(table)
+        return cls._of(_native.Dataset.from_stream(stream, type(table).__name__, mapping_of(columns)))
 
     @classmethod
     def from_arrays(

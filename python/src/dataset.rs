@@ -1,10 +1,11 @@
 //! Datasets, from arrays, tables, files and the built-in tasks.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use hambo::dataset::{ColumnNames, DatasetError, EpisodeMarks};
-use hambo_io::profile;
 use hambo_io::read::{self, Columns, Mapping, Marks, Opened};
+use hambo_io::{profile, store};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -68,6 +69,22 @@ impl Dataset {
             let remarks = profile::remarks(&source).into_iter();
             opened.notes.extend(remarks.map(|remark| (remark, String::new())));
             Ok(opened)
+        })
+    }
+
+    /// The same, through a folder of columns that are mapped.
+    #[staticmethod]
+    fn convert(
+        py: Python<'_>,
+        source: String,
+        into: PathBuf,
+        mapping_json: String,
+    ) -> PyResult<Self> {
+        work::run(py, &[], Manner::default(), move |_| {
+            let mapping = mapping(&mapping_json)?;
+            let notes = store::convert(&source, &mapping, &into)?.notes;
+            let opened = read::open(&into, &mapping)?;
+            Ok(Self::opened(Opened { notes, ..opened }))
         })
     }
 

@@ -11,8 +11,7 @@ claims were above what the source earned, with and without what replayed episode
 import argparse
 import os
 import sys
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures import as_completed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -21,6 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from lanes import lanes
 from rates import quantiles, share
 from system import make_logs, true_logged_return
 from systems import SYSTEMS
@@ -100,6 +100,7 @@ def main() -> None:
     first, last = read_settings()["seeds"]["backtests"]
     parser.add_argument("--seeds", nargs=2, type=int, default=[first, last], metavar=("FROM", "TO"))
     parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--on", help="'ray', or the address of a Ray cluster, in place of processes here")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     (first, last), table = arguments.seeds, arguments.out / "backtests.csv"
@@ -108,7 +109,7 @@ def main() -> None:
     done = {(row["system"], int(row["seed"])) for row in rows}
     units = [(name, seed) for seed in range(first, last + 1) for name in arguments.only if (name, seed) not in done]
     order = list(SYSTEMS)
-    with ProcessPoolExecutor(arguments.processes, mp_context=get_context("spawn")) as pool:
+    with lanes(arguments.processes, arguments.on) as pool:
         jobs = {pool.submit(run_unit, name, seed): (name, seed) for name, seed in units}
         for job in as_completed(jobs):
             rows += job.result()

@@ -9,8 +9,7 @@ prints one line per method. Tuning seeds need --results.
 import argparse
 import os
 import sys
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures import as_completed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -20,6 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import unit
+from lanes import lanes
 from opinion_table import COLUMNS, opinions, summary
 from system import make_logs, policy
 from systems import SYSTEMS
@@ -64,13 +64,14 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument("--seeds", nargs="*", type=int, default=[26, 27])
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--on", help="'ray', or the address of a Ray cluster, in place of processes here")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--summary", action="store_true")
     arguments = parser.parse_args()
     if not arguments.summary:
         done = {(row["system"], int(row["seed"])) for row in read_rows(arguments.results)}
         units = [(name, seed) for seed in arguments.seeds for name in arguments.only if (name, seed) not in done]
-        with ProcessPoolExecutor(arguments.processes, mp_context=get_context("spawn")) as pool:
+        with lanes(arguments.processes, arguments.on) as pool:
             jobs = {pool.submit(asked, *one): one for one in units}
             for job in as_completed(jobs):
                 write_rows(arguments.results, [*read_rows(arguments.results), *job.result()], COLUMNS, place)

@@ -89,6 +89,8 @@ pub(crate) enum Command {
     Init(Init),
     /// Fit and calibrate a model of the dynamics
     Fit(Fit),
+    /// Write a log to a directory of columns, from which it is read without being loaded into memory
+    Convert(Convert),
     /// Bound the return of a policy from below
     #[command(after_help = EXIT_CODES)]
     Evaluate(Evaluate),
@@ -164,6 +166,19 @@ pub(crate) struct Inspect {
     /// Write what was found as JSON
     #[arg(long, value_name = "F")]
     pub json: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Convert {
+    /// Log: a file, a directory, a pattern such as 'logs/*.parquet', or a Minari dataset's id
+    pub data: PathBuf,
+
+    /// New directory for the columns; commands take it in place of the log
+    #[arg(long, value_name = "STORE")]
+    pub out: PathBuf,
 
     #[command(flatten)]
     pub settings: Settings,

@@ -21,6 +21,7 @@ mod error;
 pub mod expression;
 mod guard;
 pub mod inspect;
+mod mapped;
 pub mod model;
 pub mod onnx;
 pub mod profile;

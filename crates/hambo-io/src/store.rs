@@ -12,11 +12,11 @@ use hambo::Dataset;
 use hambo::dataset::{
     Buffer, ColumnNames, DataIdentity, FlatColumns, Identifier, Transition, check_transition,
 };
-use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
 
 use crate::atomic;
 use crate::error::{Error, Result};
+use crate::mapped::Mapped;
 use crate::read::{Key, Log, Mapping, Note, Sink};
 use crate::remote::locally;
 
@@ -105,7 +105,7 @@ pub fn open(path: &Path) -> Result<Dataset> {
             truncated[last] = word & TRUNCATED != 0;
         }
     }
-    let column = |name| Ok::<_, Error>(Buffer::new(map(path, name)?));
+    let column = |name| Ok::<_, Error>(Buffer::owned_by(map(path, name)?));
     let names = document.data.names.clone();
     let columns = FlatColumns {
         state_dim: names.states.len(),
@@ -146,33 +146,9 @@ fn content(path: &Path, error: impl ToString) -> Error {
     Error::Content { path: path.to_owned(), file: DOCUMENT, message: error.to_string() }
 }
 
-/// A file in memory, page by page as it is needed.
-struct Mapped(Mmap);
-
-impl AsRef<[f32]> for Mapped {
-    fn as_ref(&self) -> &[f32] {
-        bytemuck::cast_slice(&self.0)
-    }
-}
-
-impl Mapped {
-    fn words(&self) -> &[u64] {
-        bytemuck::cast_slice(&self.0)
-    }
-}
-
 fn map(directory: &Path, name: &'static str) -> Result<Mapped> {
-    let path = directory.join(name);
-    let file = File::open(&path).map_err(Error::io(&path, "open the file"))?;
-    // SAFETY: nothing here writes to a finished store. Another program that shortens one of its files
-    // while it is mapped would end the process; the documentation of `open` forbids that.
-    #[allow(unsafe_code)]
-    let mapped = unsafe { Mmap::map(&file) }.map_err(Error::io(&path, "map the file"))?;
-    let element = if [EPISODES, LOG_PROBS].contains(&name) { 8 } else { 4 };
-    if mapped.len() % element != 0 {
-        return Err(Error::damaged(&path, "file", "it ends within a value"));
-    }
-    Ok(Mapped(mapped))
+    let value = if [EPISODES, LOG_PROBS].contains(&name) { 8 } else { 4 };
+    Mapped::open(&directory.join(name), value)
 }
 
 /// Checks, fingerprints and writes transitions as they come.

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod backtest;
+mod convert;
 mod demo;
 mod evaluate;
 mod explain;
@@ -27,6 +28,7 @@ pub(crate) fn run(invocation: &Invocation) -> Result<Exit> {
         Command::Demo(args) => demo::run(args, quiet, progress),
         Command::Inspect(args) => inspect::run(args, quiet, progress),
         Command::Init(args) => init::run(args, progress),
+        Command::Convert(args) => convert::run(args, progress),
         Command::Fit(args) => fit::run(args, quiet, progress),
         Command::Evaluate(args) => {
             let (threshold, margin) = (None, None);

@@ -24,7 +24,7 @@ use std::sync::OnceLock;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
 use serde::{Deserialize, Serialize};
 
-pub use buffer::Buffer;
+pub use buffer::{Buffer, Numbers};
 pub use episodes::{Episode, EpisodeSpan, FlatColumns};
 pub use error::{Column, DatasetError, DatasetNote, Quantity};
 pub use identity::{DataIdentity, Identifier};
@@ -251,11 +251,15 @@ impl Dataset {
 
     /// Copies the given rows.
     pub fn gather(&self, rows: &[usize]) -> Batch {
+        let block = |values: &Buffer, width| {
+            Array2::from_shape_vec((rows.len(), width), values.rows(rows, width))
+                .expect("so many values per row")
+        };
         Batch {
-            states: self.states().select(Axis(0), rows),
-            actions: self.actions().select(Axis(0), rows),
-            rewards: self.rewards().select(Axis(0), rows),
-            next_states: self.next_states().select(Axis(0), rows),
+            states: block(&self.states, self.state_dim),
+            actions: block(&self.actions, self.action_dim),
+            rewards: Array1::from_vec(self.rewards.rows(rows, 1)),
+            next_states: block(&self.next_states, self.state_dim),
         }
     }
 }
