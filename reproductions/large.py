@@ -19,7 +19,7 @@ from tidy import Row, read_rows, write_rows
 
 RESULTS = Path(__file__).parent / "results" / "large.csv"
 COLUMNS = ["rows", "from", "seconds_to_read", "peak_mb", "peak_own_mb", "steps", "ms_per_step"]
-EPISODE, EPISODES_PER_FILE, STEPS = 1_000, 2_500, 200
+EPISODE, EPISODES_PER_FILE, STEPS = 1_000, 2_500, 600
 
 
 def write_logs(folder: Path, rows: int) -> None:

@@ -6,7 +6,7 @@ import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from . import _native
 from ._columns import Columns, sources_of_episodes
 from ._episodes import Parts, concatenated, put_together, selected, split, taken_apart, transitions_frame
 from ._functions import Array
-from ._mapping import ColumnNames, arrow_stream, mapping_of
+from ._mapping import ArrowBatches, ArrowStream, ColumnNames, arrow_stream, mapping_of
 from .errors import DataError, SettingError
 
 if TYPE_CHECKING:
@@ -24,13 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["Dataset", "Episode"]
 
 _log = logging.getLogger("hambo")
-
-
-class ArrowStream(Protocol):
-    """Anything that gives its rows as an Arrow stream: Polars, pyarrow, DuckDB, Ray Data."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """A capsule with an Arrow C stream."""
 
 
 class Episode(NamedTuple):
@@ -148,7 +141,7 @@ class Dataset:
         return cls.open(source, **columns)
 
     @classmethod
-    def from_arrow(cls, table: ArrowStream, **columns: Unpack[ColumnNames]) -> Dataset:
+    def from_arrow(cls, table: ArrowStream | ArrowBatches, **columns: Unpack[ColumnNames]) -> Dataset:
         """Read a table that another library holds: Polars, pyarrow, DuckDB, Ray Data.
 
         Parameters

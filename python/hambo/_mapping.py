@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypedDict
 
 from .errors import SettingError
 
-__all__ = ["ColumnNames", "arrow_stream", "mapping_of"]
+__all__ = ["ArrowBatches", "ArrowStream", "ColumnNames", "arrow_stream", "mapping_of"]
+
+
+class ArrowStream(Protocol):
+    """Anything that gives its rows as an Arrow stream: Polars, pyarrow, DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """A capsule with an Arrow C stream."""
+
+
+class ArrowBatches(Protocol):
+    """Anything that gives its rows as batches of pyarrow: Ray Data."""
+
+    @property
+    def iter_batches(self) -> Callable[..., Any]:
+        """A method that returns them one after the other."""
 
 
 class ColumnNames(TypedDict, total=False):
@@ -49,7 +64,7 @@ def arrow_stream(table: Any) -> Any:
     """What hands over batches of a table, without a copy of it as a whole."""
     if hasattr(table, "__arrow_c_stream__"):
         return table
-    if hasattr(table, "iter_batches") and hasattr(table, "schema"):
+    if hasattr(table, "iter_batches"):
         return _of_ray_data(table)
     raise SettingError(
         f"a `{type(table).__name__}` has no `__arrow_c_stream__`; give a table of Polars, pyarrow, DuckDB, Ray Data or "

@@ -22,7 +22,7 @@ _log = logging.getLogger("hambo")
 RETRIES = 100
 """How often a task is begun again whose process or machine has died. What it raises itself is not tried again."""
 
-LOOKS_EVERY = 0.5
+LOOKS_EVERY = 2.0
 """Seconds between two looks at how far all tasks are."""
 
 
@@ -50,7 +50,7 @@ def on_cluster(
             begin = task.options(num_cpus=cores, max_retries=RETRIES, name=name)
             waiting[begin.remote(function, common, name, _packed({**job, "threads": cores}), board)] = name
         while waiting:
-            ready, _ = ray.wait(list(waiting), num_returns=len(waiting), timeout=LOOKS_EVERY)
+            ready, _ = ray.wait(list(waiting), num_returns=1, timeout=LOOKS_EVERY)
             for reference in ready:
                 name = waiting.pop(reference)
                 found[name] = _result(ray, reference, name)
@@ -78,7 +78,13 @@ def _connected(on: str) -> Any:
         raise SettingError("`on` needs Ray: pip install 'hambo[ray]'") from error
     ray: Any = found
     if not ray.is_initialized():
-        ray.init(address=None if on == "ray" else on, logging_level=logging.WARNING, log_to_driver=False)
+        try:
+            ray.init(address=None if on == "ray" else on, logging_level=logging.WARNING, log_to_driver=False)
+        except ConnectionError as error:
+            raise SettingError(
+                f"`on` is {on!r}, and that Ray cluster cannot be reached; is it running, with the same version of Ray? "
+                "If it wants a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here as well"
+            ) from error
         _log.info("connected to Ray, %g cores", ray.cluster_resources().get("CPU", 0))
     return ray
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import threading
 import time
@@ -24,7 +25,9 @@ TASK: dict[str, Any] = {"horizon": 20, "reward": "pendulum", "state_bounds": "pe
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # With a token of its own, for which Ray would otherwise write a file to the home folder.
+    of_cluster = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    os.environ.update(of_cluster)
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()
@@ -95,6 +98,19 @@ def test_ctrl_c_reaches_all_tasks(cluster: None, model: hambo.Model) -> None:
     assert time.monotonic() - begun < 30
     # The cores are free again.
     hambo.evaluate(model, SwingUp(), **TASK, on="ray", progress=False)
+
+
+def test_rows_of_ray_data_are_read_batch_by_batch(cluster: None, data: hambo.Dataset) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("ray.data")
+    columns = {"reward": data.rewards, "action": data.actions[:, 0], "episode": np.repeat(np.arange(24), 20)}
+    columns |= {f"obs_{number}": data.states[:, number] for number in range(3)}
+    columns |= {f"next_obs_{number}": data.next_states[:, number] for number in range(3)}
+    table = pyarrow.table(columns)
+    rows = ray.data.from_arrow([table[:200], table[200:]])
+    assert hambo.Dataset.from_arrow(rows).fingerprint == hambo.Dataset.from_arrow(table).fingerprint
+    with pytest.raises(TypeError, match="no column of a log"):
+        hambo.Dataset.from_arrow(table, rewards="reward")  # type: ignore[call-arg]
 
 
 def test_a_cluster_is_named(model: hambo.Model) -> None:

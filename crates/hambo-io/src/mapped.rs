@@ -1,8 +1,8 @@
 //! Files in memory, page by page as they are needed, and no longer than that.
 //!
 //! The system keeps a page that was read once for as long as nobody else wants the memory, and counts it as the
-//! process's own. So pages of large files are given back many times a second; they stay in the system's cache. Rows
-//! that are drawn at random are read instead: to map sixteen pages for each of them takes longer.
+//! process's own. So pages of large files are given back as soon as there are many; they stay in the system's cache.
+//! Rows that are drawn at random are read instead: to map sixteen pages for each of them takes longer.
 
 use std::fs::File;
 use std::path::Path;
@@ -17,7 +17,10 @@ use crate::error::{Error, Result};
 /// Files below so many bytes may stay.
 const LARGE: usize = 64 << 20;
 
-const BETWEEN: Duration = Duration::from_millis(50);
+/// So many bytes of mapped files may be in memory.
+const MANY: usize = 256 << 20;
+
+const BETWEEN: Duration = Duration::from_millis(20);
 
 /// Large files that are mapped, while a thread looks after them.
 static LARGE_FILES: Mutex<Vec<Weak<Mmap>>> = Mutex::new(Vec::new());
@@ -97,10 +100,17 @@ fn give_back() {
         if files.is_empty() {
             return;
         }
-        for file in files.iter().filter_map(Weak::upgrade) {
-            release(&file);
+        if in_memory().is_none_or(|bytes| bytes > MANY) {
+            files.iter().filter_map(Weak::upgrade).for_each(|file| release(&file));
         }
     }
+}
+
+/// Bytes of mapped files, if the system tells.
+fn in_memory() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssFile:"))?;
+    line.trim().trim_end_matches(" kB").parse::<usize>().ok().map(|kilobytes| kilobytes << 10)
 }
 
 #[cfg(unix)]

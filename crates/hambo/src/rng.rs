@@ -4,6 +4,7 @@
 //! stage, or a stage that draws more numbers than before, therefore never changes the numbers of
 //! another one.
 
+use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -62,6 +63,19 @@ impl RowStreams {
             stream.set_stream(index as u64);
             stream
         })
+    }
+}
+
+/// At most so many of the numbers below `count`.
+pub(crate) fn some_of(count: usize, most: usize, rng: &mut Stream) -> Vec<usize> {
+    match u32::try_from(count) {
+        _ if count <= most => (0..count).collect(),
+        // As small as possible, because there may be very many.
+        Ok(count) => {
+            let mut all: Vec<u32> = (0..count).collect();
+            all.partial_shuffle(rng, most).0.iter().map(|&number| number as usize).collect()
+        }
+        Err(_) => rand::seq::index::sample(rng, count, most).into_vec(),
     }
 }
 

@@ -2,12 +2,11 @@
 //! predictions are compared with when a policy is evaluated.
 
 use ndarray::{Array1, Array2, ArrayView1};
-use rand::seq::SliceRandom;
 
 use super::tensors::{Read, Written};
 use crate::dataset::{Batch, Dataset};
 use crate::error::Result;
-use crate::rng::Stream;
+use crate::rng::{Stream, some_of};
 use crate::task::{self, Task};
 use crate::thresholds::Thresholds;
 use crate::unseen::Unseen;
@@ -51,26 +50,26 @@ impl LoggedSample {
     /// A sample of a dataset, of which the model was not fitted on `unseen`.
     pub fn of(dataset: &Dataset, unseen: &Unseen<'_>, rng: &mut Stream) -> Self {
         let ends = dataset.episodes().iter().filter(|episode| episode.terminated);
-        let mut is_terminal = vec![false; dataset.rows()];
-        ends.for_each(|episode| is_terminal[episode.rows.end - 1] = true);
-        let (terminal, others): (Vec<usize>, Vec<usize>) =
-            (0..dataset.rows()).partition(|&row| is_terminal[row]);
-        let (all_terminal, all_others) = (terminal.len(), others.len());
-        let terminal = some_of(terminal, MOST_TERMINAL, rng);
-        let others = some_of(others, MOST_ROWS - terminal.len(), rng);
+        let ends: Vec<usize> = ends.map(|episode| episode.rows.end - 1).collect();
+        let is_terminal = |row: usize| ends.binary_search(&row).is_ok();
+        let (all_terminal, all_others) = (ends.len(), dataset.rows() - ends.len());
+        let terminal: Vec<usize> =
+            some_of(all_terminal, MOST_TERMINAL, rng).into_iter().map(|end| ends[end]).collect();
+        let others = some_of(all_others, MOST_ROWS - terminal.len(), rng).into_iter();
+        let others: Vec<usize> = others.map(|number| not_among(&ends, number)).collect();
         let stands_for = |all: usize, kept: usize| all as f32 / kept.max(1) as f32;
         let weight_of_terminal = stands_for(all_terminal, terminal.len());
         let weight_of_others = stands_for(all_others, others.len());
         let mut rows = others;
         rows.extend(terminal);
         rows.sort_unstable();
-        let weight = |&row: &usize| match is_terminal[row] {
+        let weight = |&row: &usize| match is_terminal(row) {
             true => weight_of_terminal,
             false => weight_of_others,
         };
         Self {
             transitions: dataset.gather(&rows),
-            terminated: rows.iter().map(|&row| is_terminal[row]).collect(),
+            terminated: rows.iter().map(|&row| is_terminal(row)).collect(),
             unseen: unseen.of_rows(dataset, &rows),
             episodes: rows.iter().map(|&row| dataset.episode_of(row)).collect(),
             weights: rows.iter().map(weight).collect(),
@@ -249,11 +248,18 @@ impl LoggedActions {
 
 /// At most `most` of the rows, at random: even steps would meet the same steps of every episode again
 /// where all are of one length.
-fn some_of(mut rows: Vec<usize>, most: usize, rng: &mut Stream) -> Vec<usize> {
-    match rows.len() > most {
-        true => rows.partial_shuffle(rng, most).0.to_vec(),
-        false => rows,
+/// The number at that place among those that are not in the list, which is in increasing order.
+fn not_among(listed: &[usize], place: usize) -> usize {
+    let (mut low, mut high) = (0, listed.len());
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        // So many that are not listed stand before it.
+        match listed[middle] - middle <= place {
+            true => low = middle + 1,
+            false => high = middle,
+        }
     }
+    place + low
 }
 
 #[cfg(test)]
@@ -261,6 +267,16 @@ mod tests {
     use super::*;
     use crate::dataset::Episode;
     use crate::rng::Seed;
+
+    #[test]
+    fn what_is_not_listed_is_counted() {
+        for listed in [vec![], vec![0], vec![3], vec![0, 1, 4, 7], vec![2, 3, 4]] {
+            let others: Vec<usize> = (0..20).filter(|row| !listed.contains(row)).collect();
+            let found: Vec<usize> =
+                (0..others.len()).map(|place| not_among(&listed, place)).collect();
+            assert_eq!(found, others, "{listed:?}");
+        }
+    }
 
     /// Episodes of 200 steps; the state is the step, and every fourth episode terminates.
     fn data(episodes: usize) -> Dataset {

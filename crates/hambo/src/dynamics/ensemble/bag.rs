@@ -2,13 +2,12 @@
 
 use ndarray::Array2;
 use rand::RngExt;
-use rand::seq::SliceRandom;
 use rand_distr::Poisson;
 
 use super::EnsembleSettings;
 use crate::dataset::{Dataset, Subset};
 use crate::error::{Error, Result};
-use crate::rng::{Seed, Stream};
+use crate::rng::{Seed, Stream, some_of};
 
 /// With fewer sources than this, single episodes are drawn: a member that lacks one of three
 /// sources lacks a third of what is known.
@@ -80,11 +79,9 @@ impl Bag {
             let held_out = data.only(|episode| !self.is_seen(episode));
             return (0..held_out.rows()).map(|index| held_out.row(index)).collect();
         }
-        let mut rows: Vec<usize> = (0..data.rows()).map(|index| data.row(index)).collect();
-        let wanted = ((share * rows.len() as f64).ceil() as usize).min(MOST_LOOKED_AT);
-        let rng = &mut seed.stream("fit: rows to look at");
-        let (looked_at, _) = rows.partial_shuffle(rng, wanted);
-        looked_at.to_vec()
+        let wanted = ((share * data.rows() as f64).ceil() as usize).min(MOST_LOOKED_AT);
+        let looked_at = some_of(data.rows(), wanted, &mut seed.stream("fit: rows to look at"));
+        looked_at.into_iter().map(|index| data.row(index)).collect()
     }
 }
 
