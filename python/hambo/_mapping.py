@@ -75,8 +75,8 @@ def arrow_stream(table: Any) -> Any:
 def _of_ray_data(table: Any) -> Any:
     import pyarrow
 
-    batches = table.iter_batches(batch_size=None, batch_format="pyarrow")
-    first = next(iter(batches), None)
+    batches = iter(table.iter_batches(batch_size=None, batch_format="pyarrow"))
+    first = next(batches, None)
     if first is None:
         raise SettingError("the dataset of Ray Data has no rows")
     rest = (batch.cast(first.schema) for batch in batches)

@@ -41,15 +41,16 @@ def names() -> dict[str, Any]:
     learner = hambo.Learner(hidden=[8], clone_steps=20, episodes=3, gradient_steps=5, judged_episodes=3, max_rounds=1)
     opinions = hambo.BaselineSettings(members=3, hidden=[8], steps=20, episodes=20, resamples=100)
 
-    def evaluate(*given: Any, baselines: bool = False, **others: Any) -> hambo.Evaluation:
-        return hambo.evaluate(*given, **options, **others, baselines=opinions if baselines else False)
+    def evaluate(model: Any, policy: Any, baselines: bool = False, **others: Any) -> hambo.Evaluation:
+        given = {**options, **others, "baselines": opinions if baselines else False}
+        return hambo.evaluate(model, policy, **given)
 
     cheap = SimpleNamespace(
         fit=partial(hambo.fit, settings=TINY, progress=False),
         evaluate=evaluate,
         baselines=partial(hambo.baselines, settings=opinions, progress=False),
         # Clusters have tests of their own.
-        rank=lambda *given, on=None, **others: hambo.rank(*given, **options, **others),
+        rank=lambda model, policies, on=None, **others: hambo.rank(model, policies, **{**options, **others}),
         learn=partial(hambo.learn, settings=learner, progress=False),
         backtest=partial(hambo.backtest, settings=TINY, progress=False),
         trackers=trackers,

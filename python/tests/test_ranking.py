@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def test_a_report_stands_alone_and_holds_every_doubt_of_every_policy(ranking: ha
 
 
 def test_bounds_share_delta_unless_they_are_to_stand_alone(model: hambo.Model) -> None:
-    policies = {"still": still, "good": SwingUp()}
+    policies: dict[str, Any] = {"still": still, "good": SwingUp()}
     options = {**QUICK, "variants": ["worlds"]}
     shared = hambo.rank(model, policies, delta=0.1, **options)
     alone = hambo.rank(model, policies, delta=0.1, separate=True, **options)

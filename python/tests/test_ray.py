@@ -17,6 +17,8 @@ import pytest
 import hambo
 from hambo.tasks import SwingUp, simulate
 
+# With a token of its own, for which Ray would otherwise write a file to the home folder. It looks when it is imported.
+os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
 ray = pytest.importorskip("ray")
 
 SMALL = hambo.Ensemble(hidden=[16], members=4, max_steps=100, learn_reward=False)
@@ -25,9 +27,6 @@ TASK: dict[str, Any] = {"horizon": 20, "reward": "pendulum", "state_bounds": "pe
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
-    # With a token of its own, for which Ray would otherwise write a file to the home folder.
-    of_cluster = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-    os.environ.update(of_cluster)
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()

@@ -51,7 +51,7 @@ pub(crate) struct Plan {
 fn count(text: &str) -> Result<usize, String> {
     let plain = text.replace(['_', ','], "");
     match plain.parse::<f64>() {
-        Ok(value) if value >= 1.0 && value <= 1e15 && value.fract() == 0.0 => Ok(value as usize),
+        Ok(value) if (1.0..=1e15).contains(&value) && value.fract() == 0.0 => Ok(value as usize),
         _ => Err("give a whole number, such as 1000000 or 1e6".into()),
     }
 }

@@ -9,6 +9,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::dataset::Dataset;
+use crate::dynamics::ensemble::{Ensemble, EnsembleSettings, FitCost};
 use crate::error::{Error, Result};
 use crate::model::{Model, ModelSettings};
 use crate::progress::Observer;
@@ -20,11 +21,11 @@ use made_up::{MadeUp, Price};
 /// Rows of the made-up data at most: a model keeps no more of its data.
 const MOST_ROWS: usize = 100_000;
 
-/// Gradient steps of the short and of the long fit.
-const STEPS: [usize; 2] = [20, 60];
+/// Gradient steps of a fit in small.
+const STEPS: usize = 20;
 
 /// Episodes of the short and of the long evaluation.
-const EPISODES: [usize; 2] = [64, 192];
+const EPISODES: [usize; 2] = [50, 650];
 
 /// Work to be done.
 #[derive(Debug, Clone)]
@@ -75,9 +76,9 @@ impl Job {
         let system = MadeUp::new(self.state_dim, self.action_dim, seed);
         let logs = |rows| system.logs(rows, self.episode_steps, seed);
         let all = logs(self.rows.min(MOST_ROWS))?;
-        let (steps, fit, model) =
+        let (FitCost { steps, time }, fit, model) =
             self.fitting(&logs(all.rows().div_ceil(10))?, &all, seed, observer)?;
-        let seconds_per_step = steps.1;
+        let seconds_per_step = time.as_secs_f64() / steps as f64;
 
         let reward: Option<Arc<dyn Reward>> = match self.model.ensemble.learn_reward {
             true => None,
@@ -90,42 +91,45 @@ impl Job {
             timed(|| model.evaluate(policy, &task, &settings, seed, observer))
         };
         let evaluated = [played(EPISODES[0])?.1, played(EPISODES[1])?.1];
-        let beyond = self.evaluation.episodes as f64 - EPISODES[1] as f64;
+        let beyond = self.evaluation.episodes.saturating_sub(EPISODES[1]) as f64;
         let evaluation = evaluated[1] + slope(EPISODES, evaluated) * beyond;
         let (_, look) = timed(|| model.look(&[policy], &task, &self.evaluation, seed, observer))?;
-        Ok(Cost { steps: steps.0, seconds_per_step, fit, evaluation: evaluation.max(0.0), look })
+        Ok(Cost { steps, seconds_per_step, fit, evaluation, look })
     }
 
-    /// Steps with the seconds of each, the seconds of all of it, and a model that will do.
+    /// The gradient steps, the seconds of all of it, and a model that will do.
     fn fitting(
         &self,
         few: &Dataset,
         all: &Dataset,
         seed: Seed,
         observer: &dyn Observer,
-    ) -> Result<((usize, f64), f64, Model)> {
-        let fit = |data: &Dataset, steps, evaluate_every| {
+    ) -> Result<(FitCost, f64, Model)> {
+        let ensemble = &self.model.ensemble;
+        let fit = |data: &Dataset, evaluate_every| {
             let mut settings = self.model.clone();
-            settings.ensemble.max_steps = Some(steps);
+            settings.ensemble.max_steps = Some(STEPS);
             settings.ensemble.evaluate_every = evaluate_every;
             timed(|| Model::fit(data, &settings, seed, observer))
         };
         // Once before anything counts: threads start, and memory is asked for.
-        fit(few, 1, STEPS[1])?;
-        let (_, with_few) = fit(few, STEPS[0], STEPS[1])?;
-        let (_, short) = fit(all, STEPS[0], STEPS[1])?;
-        let (_, long) = fit(all, STEPS[1], STEPS[1])?;
-        let (model, looked_at) = fit(all, STEPS[1], STEPS[0])?;
-        let ensemble = &self.model.ensemble;
+        fit(few, STEPS)?;
         let steps = ensemble.steps(self.rows);
-        let per_step = slope(STEPS, [short, long]).max(0.0);
-        // The fit that was looked at more often was looked at twice more.
-        let per_look = ((looked_at - long) / 2.0).max(0.0);
+        let cost = Ensemble::cost(
+            &all.all(),
+            &EnsembleSettings { max_steps: Some(steps), ..ensemble.clone() },
+        )?;
+        let (_, with_few) = fit(few, STEPS)?;
+        let (_, short) = fit(all, STEPS)?;
+        let (model, looked_at) = fit(all, STEPS / 4)?;
+        // The fit that was looked at more often was looked at three times more.
+        let per_look = ((looked_at - short) / 3.0).max(0.0);
         let looks = steps as f64 / ensemble.evaluate_every as f64;
-        let per_row = slope([few.rows(), all.rows()], [with_few, short]).max(0.0);
+        let per_row = slope([few.rows(), all.rows()], [with_few, short]);
         let more_rows = self.rows.saturating_sub(all.rows()) as f64;
-        let rest = (short - per_step * STEPS[0] as f64).max(0.0) + per_row * more_rows;
-        Ok(((steps, per_step), per_step * steps as f64 + per_look * looks + rest, model))
+        let in_steps = cost.time.as_secs_f64() * STEPS as f64 / steps as f64;
+        let rest = (short - in_steps).max(0.0) + per_row * more_rows;
+        Ok((cost, cost.time.as_secs_f64() + per_look * looks + rest, model))
     }
 }
 
@@ -135,9 +139,9 @@ fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
     Ok((done, begun.elapsed().as_secs_f64()))
 }
 
-/// What one more costs, of what two amounts cost.
+/// What one more costs, of what a small and a large amount cost; nothing if the clock says less.
 fn slope(amounts: [usize; 2], costs: [f64; 2]) -> f64 {
-    (costs[1] - costs[0]) / amounts[1].abs_diff(amounts[0]).max(1) as f64
+    ((costs[1] - costs[0]) / amounts[1].abs_diff(amounts[0]).max(1) as f64).max(0.0)
 }
 
 #[cfg(test)]

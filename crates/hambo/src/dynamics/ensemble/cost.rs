@@ -9,7 +9,7 @@ use crate::nn::Adam;
 use crate::rng::Seed;
 
 /// Steps that are timed, after one that warms the caches.
-const TIMED: u32 = 3;
+const TIMED: u32 = 10;
 
 /// What a fit will cost at most.
 #[derive(Debug, Clone, Copy, PartialEq)]
