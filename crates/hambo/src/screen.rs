@@ -48,7 +48,7 @@ impl Screened {
 pub struct Look(Vec<Played>);
 
 impl Look {
-    /// Who is dominated, of looks with the same model, task, settings and seed.
+    /// Who is dominated, of looks with the same model, task, settings and seed. Nobody is where a model has no worlds.
     pub fn compare(looks: &[Self]) -> Vec<Screened> {
         let mean = |played: &Played| played.estimate().mean;
         let means = |look: &Self| look.0.iter().map(mean).collect();
@@ -68,18 +68,6 @@ impl Look {
 }
 
 impl Model {
-    /// A short look at many policies. None is dominated where a model has no worlds.
-    pub fn screen(
-        &self,
-        policies: &[&dyn Policy],
-        task: &Task,
-        settings: &EvaluationSettings,
-        seed: Seed,
-        observer: &dyn Observer,
-    ) -> Result<Vec<Screened>> {
-        Ok(Look::compare(&self.look(policies, task, settings, seed, observer)?))
-    }
-
     /// A short look at each of these policies, to be [compared](Look::compare) with others.
     pub fn look(
         &self,

@@ -6,7 +6,7 @@ mod shards;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hambo::{Evaluation, Policy, Ranking, Screened, Seed, Standing};
+use hambo::{Evaluation, Look, Policy, Ranking, Screened, Seed, Standing};
 use hambo_io::cache::Cache;
 use hambo_io::model::SavedModel;
 use hambo_io::{atomic, model, report};
@@ -38,6 +38,7 @@ pub(crate) fn run(args: &Rank, words: &[String], quiet: bool, progress: &Progres
         return config::show(&loaded.config);
     }
     let names = names(args)?;
+    // What is wrong with it is said before anything is played.
     if let Some(file) = &args.truth {
         read_truths(file, &names)?;
     }
@@ -152,14 +153,13 @@ fn conclude(
         let Some(Found { name, document, options }) = found[index].take() else { continue };
         let of = document::of(&name, &document, truths.get(&name).copied());
         ranked.push(Ranked { beats_next, worst_tenth, ..of });
-        reported.push((name, document.evaluation, options));
+        reported.push((document.evaluation, options));
     }
     if let Some(file) = &args.report {
         let title = format!("{} policies, ranked", reported.len());
-        let reported: Vec<_> = reported
-            .iter()
-            .map(|(name, evaluation, options)| (name.as_str(), evaluation.clone(), options.clone()))
-            .collect();
+        let named = ranked.iter().map(|ranked| ranked.policy.as_str()).zip(reported);
+        let reported: Vec<_> =
+            named.map(|(name, (evaluation, options))| (name, evaluation, options)).collect();
         atomic::write(file, report::ranking_html(&title, &reported).as_bytes())?;
     }
     let any =
@@ -194,9 +194,9 @@ fn screen_all(
 ) -> Result<Vec<Screened>> {
     let policies: Vec<&dyn Policy> = candidates.iter().map(Candidate::policy).collect();
     let (settings, seed) = (&loaded.config.evaluation, Seed(loaded.config.seed));
-    let found = saved.model.screen(&policies, &defined.task, settings, seed, progress);
+    let looks = saved.model.look(&policies, &defined.task, settings, seed, progress);
     progress.end();
-    Ok(found?)
+    Ok(Look::compare(&looks?))
 }
 
 /// The policies by the names of their files, or by their paths if those are the same.
