@@ -3,23 +3,26 @@
     python reproductions/large.py --rows 100000000 --folder OUT
 
 Writes Parquet files of a made-up system (3 states, 1 action, episodes of 1,000 steps) to OUT, converts them into a
-store, and fits the default networks to it for some hundred steps, in a process of its own, beside the same fit to 10^5
-rows in memory. One row per run in `results/large.csv`. Needs pyarrow, and 7 GB of disk for 10^8 rows.
+store, and fits the default networks to it for some hundred steps, in a process of its own, in turn with the same fit to
+10^5 rows in memory, RUNS times each. One row per fit in `results/large.csv`, which begins anew. Needs pyarrow, and 7 GB
+of disk for 10^8 rows.
 """
 
 import argparse
+import itertools
 import json
+import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
-from tidy import Row, read_rows, write_rows
+from tidy import Row, write_rows
 
 RESULTS = Path(__file__).parent / "results" / "large.csv"
-COLUMNS = ["rows", "from", "seconds_to_read", "peak_mb", "peak_own_mb", "steps", "ms_per_step"]
-EPISODE, EPISODES_PER_FILE, STEPS = 1_000, 2_500, 600
+COLUMNS = ["run", "rows", "from", "seconds_to_read", "peak_mb", "peak_own_mb", "steps", "ms_per_step"]
+EPISODE, EPISODES_PER_FILE, STEPS, RUNS = 1_000, 2_500, 600, 7
 
 
 def write_logs(folder: Path, rows: int) -> None:
@@ -103,12 +106,16 @@ def main() -> None:
         hambo.Dataset.convert(large, store)
         print(f"converted in {time.perf_counter() - begun:.0f} s, {memory()['VmHWM']:.0f} MB at most")
     [small_file] = small.iterdir()
-    for source in (small_file, store, small_file):
+    rows: list[Row] = []
+    for run, source in itertools.product(range(RUNS), (small_file, store)):
         command = [sys.executable, __file__, "--folder", str(arguments.folder), "--measure", str(source)]
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        row = json.loads(text.splitlines()[-1])
-        print(row, flush=True)
-        write_rows(arguments.results, [*read_rows(arguments.results), row], COLUMNS, lambda row: int(row["rows"]))
+        rows.append({"run": run} | json.loads(text.splitlines()[-1]))
+        print(rows[-1], flush=True)
+        write_rows(arguments.results, rows, COLUMNS, lambda row: int(row["run"]))
+    seconds = [float(row["ms_per_step"]) for row in rows]
+    ratios = sorted(large / small for small, large in zip(seconds[::2], seconds[1::2], strict=True))
+    print(f"a step takes {statistics.median(ratios):.2f} times as long, from {ratios[0]:.2f} to {ratios[-1]:.2f}")
 
 
 if __name__ == "__main__":
