@@ -305,15 +305,13 @@ def _elsewhere(on: str, arguments: dict[str, Any]) -> Evaluation:
 
 
 def _passes(model: Model, settings: Mapping[str, Any], constraints: int, against: Any) -> int | None:
-    """How many times episodes are played to the horizon, or None if adversaries are trained meanwhile."""
+    """How many times rollouts begin anew, in all worlds or in one, or None if adversaries are trained meanwhile."""
     members = int(model._about["members"])
     played = set(settings["variants"]) or ({"worlds"} if members else {"ca", "ds"})
     if settings["stress"] or played & {"ca", "da1"}:
         return None
-    # Every member is a world by itself.
-    passes = sum(members if name in ("worlds", "dainf") else 1 for name in played)
-    compared = members if against is not None and against != "logged" else 0
-    return passes * (1 + constraints) + compared
+    compared = against is not None and against != "logged"
+    return len(played) * (1 + constraints) + compared
 
 
 def _opinions_document(given: bool | BaselineSettings) -> dict[str, Any] | None:

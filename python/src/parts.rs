@@ -64,6 +64,10 @@ impl Policy for Remote {
     ) -> Result<Array2<f32>, BoxError> {
         Ok(self.ask(&[states])?.into_dimensionality::<Ix2>()?)
     }
+
+    fn may_be_shared(&self) -> bool {
+        false
+    }
 }
 
 impl Reward for Remote {
@@ -97,6 +101,10 @@ impl<P: Policy> Policy for Stoppable<P> {
             true => Err("it was stopped".into()),
             false => self.policy.act(states, draws),
         }
+    }
+
+    fn may_be_shared(&self) -> bool {
+        self.policy.may_be_shared()
     }
 
     fn learned_from(&self) -> Option<&EpisodeMarks> {

@@ -1,18 +1,18 @@
 //! All variants against one objective: who does most harm, and what speaks against their bounds.
 
 mod improve;
+mod judge;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::adversary::{Trained, train_dqn, train_sac};
+use crate::adversary::{train_dqn, train_sac};
 use crate::bound::{Estimate, paired_difference};
 use crate::checks;
 use crate::error::{BoxError, Error, Result};
 use crate::evaluation::{VariantResult, deciding};
-use crate::evidence::Costs;
 use crate::game::{Game, Played};
 use crate::hallucination::{Choice, Noise};
 use crate::improvement::Improvement;
@@ -26,7 +26,6 @@ use crate::settings::EvaluationSettings;
 use crate::support::DataSupport;
 use crate::variant::Variant;
 use crate::warning::Warning;
-use crate::watcher::Watcher;
 use crate::worlds::WorldsLimit;
 
 /// What one variant found, with all that later stages need of it. An [`Observer`] keeps it as JSON.
@@ -174,18 +173,18 @@ impl Attack<'_> {
             Variant::Ca => self.best_attempt(variant, |seed| {
                 let settings = &self.settings.adversary;
                 let trained = train_sac(&self.game, settings, seed, self.observer)?;
-                self.judge(variant, trained.choice(), Some(&trained))
+                self.judge_alone(variant, trained.choice(), Some(&trained))
             }),
             Variant::Da1 => self.best_attempt(variant, |seed| {
                 let settings = &self.settings.adversary;
                 let trained = train_dqn(&self.game, settings, seed, self.observer)?;
-                self.judge(variant, trained.choice(), Some(&trained))
+                self.judge_alone(variant, trained.choice(), Some(&trained))
             }),
             Variant::Worlds => self.worlds(),
             Variant::DaInf => self.committed(),
-            Variant::Ds => self.judge::<()>(variant, Choice::Distribution, None),
-            Variant::Ts1 => self.judge::<()>(variant, Choice::RandomMemberPerStep, None),
-            Variant::TsInf => self.judge::<()>(variant, Choice::RandomMember, None),
+            Variant::Ds => self.judge_alone::<()>(variant, Choice::Distribution, None),
+            Variant::Ts1 => self.judge_alone::<()>(variant, Choice::RandomMemberPerStep, None),
+            Variant::TsInf => self.judge_alone::<()>(variant, Choice::RandomMember, None),
         }
     }
 
@@ -257,9 +256,7 @@ impl Attack<'_> {
             (own, None) => own,
         };
         let attack = Self { game: Game { noise, ..self.game }, ..*self };
-        let members = 0..self.game.dynamics.members();
-        let judge = |member| attack.judge::<()>(Variant::Worlds, Choice::Member(member), None);
-        members.map(judge).collect()
+        attack.by_members(Variant::Worlds)
     }
 
     fn player(&self) -> Player<'_> {
@@ -271,82 +268,20 @@ impl Attack<'_> {
             errors: self.errors,
             delta: self.delta,
             seed: self.seed.child(&format!("{}: replay", self.objective)),
+            observer: self.observer,
         }
     }
 
     /// The worst member for whole episodes or, of so many that one of the others bounds the next
     /// one with probability 1 - δ, that one.
     fn committed(&self) -> Result<(VariantResult, Played)> {
-        let mut found = Vec::new();
-        for member in 0..self.game.dynamics.members() {
-            found.push(self.judge::<()>(Variant::DaInf, Choice::Member(member), None)?);
-        }
+        let mut found = self.by_members(Variant::DaInf)?;
         let estimates: Vec<Estimate> = found.iter().map(|(result, _)| result.estimate).collect();
         found.sort_by(|a, b| a.0.lower_bound.total_cmp(&b.0.lower_bound));
         let skipped = members_below(found.len(), self.settings.delta);
         let none = || Error::NoMembers { variant: "DAinf".into(), members: 0 };
         let (result, played) = found.into_iter().nth(skipped).ok_or_else(none)?;
         Ok((VariantResult { members: estimates, ..result }, played))
-    }
-
-    /// The estimate on fresh rollouts, the same for all variants.
-    fn judge<A>(
-        &self,
-        variant: Variant,
-        choice: Choice<'_>,
-        trained: Option<&Trained<A>>,
-    ) -> Result<(VariantResult, Played)> {
-        let mut streams = Streams::new(self.seed, &format!("{}: final", self.objective));
-        let starts = self.game.starts(self.settings.episodes, &mut streams)?;
-        let horizon = self.game.task.horizon;
-        let mut watcher =
-            Watcher::new(self.model, self.support, horizon, self.delta, starts.observed.clone());
-        let played = self.game.play_from(starts, choice, &mut streams, |step| {
-            self.report("final rollouts", step)?;
-            watcher.watch(step)
-        })?;
-        let estimate = played.estimate();
-        if estimate.independent < 2 {
-            return Err(Error::TooFewStarts { observed: estimate.independent });
-        }
-        let outside_data = watcher.share_outside();
-        let times_as_uncertain = watcher.times_as_uncertain();
-        let at_limits = watcher.share_at_limits();
-        let foreign_actions = watcher.share_of_foreign_actions();
-        let of_episodes = |count: usize| count as f64 / self.settings.episodes as f64;
-        let (ended, floored) = (of_episodes(watcher.ended()), of_episodes(watcher.floored()));
-        let (worst, evidence) = watcher.finish(&played.returns, self.costs(choice)?);
-        let result = VariantResult {
-            variant,
-            estimate,
-            lower_bound: estimate.lower_limit(self.delta),
-            members: Vec::new(),
-            worlds: None,
-            attempts: Vec::new(),
-            converged: trained.map(|trained| trained.converged),
-            rounds: trained.map(|trained| trained.rounds.clone()).unwrap_or_default(),
-            restarts_after_divergence: trained.map_or(0, |trained| trained.restarts),
-            outside_data,
-            times_as_uncertain,
-            at_limits,
-            foreign_actions,
-            ended,
-            floored,
-            worst,
-            evidence,
-        };
-        Ok((result, played))
-    }
-
-    /// Which output the adversary's harm comes from.
-    fn costs(&self, choice: Choice<'_>) -> Result<Option<Costs>> {
-        let episodes = self.settings.cost_episodes;
-        if episodes == 0 {
-            return Ok(None);
-        }
-        let streams = Streams::new(self.seed, &format!("{}: costs", self.objective));
-        let on_step = |step: &Step<'_>| self.report("costs", step);
-        Costs::measure(&self.game, choice, episodes, &streams, on_step)
     }
 
     fn report(&self, stage: &'static str, step: &Step<'_>) -> Result<()> {

@@ -169,6 +169,7 @@ impl Asked<'_> {
             errors: ground.errors.as_ref(),
             delta,
             seed: self.seed.child("backtest"),
+            observer: self.observer,
         };
         let (replay, known) = player.replay()?.ok_or(Error::NoWorlds)?;
         let left_out = Player { episodes: &episodes, ..player };

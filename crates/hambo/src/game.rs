@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::exogenous::{Driven, Exogenous};
 use crate::hallucination::{Choice, Hallucination, Noise};
 use crate::rollout::{self, Limits, Step, Streams};
+use crate::side_by_side::side_by_side;
 use crate::task::{Policy, Starts, Task};
 
 /// What an adversary plays in: a model, its confidence box, a policy and a task.
@@ -50,6 +51,18 @@ impl Game<'_> {
         on_step: impl FnMut(&Step<'_>) -> Result<()>,
     ) -> Result<Played> {
         self.play_from(self.starts(episodes, streams)?, choice, streams, on_step)
+    }
+
+    /// What `of` finds for every member, at the same time unless the policy minds.
+    pub(crate) fn by_members<T: Send>(
+        &self,
+        of: impl Fn(usize) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let members = self.dynamics.members();
+        match self.policy.may_be_shared() {
+            true => side_by_side(members, of),
+            false => (0..members).map(of).collect(),
+        }
     }
 
     /// Where `episodes` episodes start.

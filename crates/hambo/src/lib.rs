@@ -94,6 +94,7 @@ mod region;
 mod replay;
 mod screen;
 mod settings;
+mod side_by_side;
 mod support;
 mod thresholds;
 mod unseen;

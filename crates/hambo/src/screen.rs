@@ -78,7 +78,6 @@ impl Model {
         observer: &dyn Observer,
     ) -> Result<Vec<Look>> {
         let ground = Ground::new(self, task, settings)?;
-        let members = self.dynamics.members();
         let mut found = Vec::new();
         for (index, policy) in policies.iter().enumerate() {
             let (stage, of) = ("screening", policies.len());
@@ -95,7 +94,7 @@ impl Model {
                     report(observer, &Event { stage, step: index, of, metric: None })
                 })
             };
-            found.push(Look((0..members).map(play).collect::<Result<_>>()?));
+            found.push(Look(game.by_members(play)?));
         }
         Ok(found)
     }

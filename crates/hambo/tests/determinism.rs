@@ -43,7 +43,7 @@ fn same_seed_same_bits_on_one_and_two_threads_and_across_runs() {
     }
 }
 
-/// Stops work at a step, and remembers how far it had come.
+/// Stops a fit or learning at a step, and remembers how far it had come.
 struct Interrupted {
     at: Option<usize>,
     half: Mutex<HashMap<String, Vec<u8>>>,
@@ -52,6 +52,9 @@ struct Interrupted {
 
 impl Observer for Interrupted {
     fn observe(&self, event: &Event) -> ControlFlow<()> {
+        if event.stage == "replay" {
+            return ControlFlow::Continue(());
+        }
         self.first.lock().unwrap().get_or_insert(event.step);
         if Some(event.step) == self.at { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

@@ -79,6 +79,7 @@ impl InModel<'_> {
             errors: self.ground.errors.as_ref(),
             delta: self.delta,
             seed: self.seed.child("penalties of the logs"),
+            observer: self.observer,
         };
         let logged = &model.episodes.transitions;
         let penalties = largest_std(&*model.dynamics, logged.states.view(), logged.actions.view())?;

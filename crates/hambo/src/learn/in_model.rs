@@ -45,6 +45,7 @@ impl Model {
             errors: ground.errors.as_ref(),
             delta,
             seed: seed.child("learn: replay"),
+            observer,
         };
         let replay = player.replay()?.map(|(replay, _)| replay);
         let scale = replay.as_ref().map_or(1.0, |replay| replay.noise);

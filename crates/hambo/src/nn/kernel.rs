@@ -5,11 +5,11 @@
 //! have a fixed size, and partial sums are added in a fixed order, so that results do not depend on
 //! the number of threads.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::{Accum, MatMut, MatRef};
 use rayon::prelude::*;
 
 use super::layout::{Layer, Layout};
+use super::product::product;
 
 /// Rows per block: 128 rows of 256 hidden values are 128 KiB, so a few layers fit into L2.
 const BLOCK_ROWS: usize = 128;
@@ -90,13 +90,11 @@ fn forward_block(
 fn sums(layer: &Layer, params: &[f32], inputs: &[f32], outputs: &mut [f32]) {
     let rows = outputs.len() / layer.outputs;
     let weight = &params[layer.weight.clone()];
-    matmul(
+    product(
         MatMut::from_row_major_slice_mut(outputs, rows, layer.outputs),
         Accum::Replace,
         MatRef::from_row_major_slice(inputs, rows, layer.inputs),
         MatRef::from_row_major_slice(weight, layer.inputs, layer.outputs),
-        1.0,
-        Par::Seq,
     );
 }
 
@@ -234,13 +232,11 @@ fn add_layer_gradient(
     bias_grad: &mut [f32],
 ) {
     let rows = grad.len() / layer.outputs;
-    matmul(
+    product(
         MatMut::from_row_major_slice_mut(weight_grad, layer.inputs, layer.outputs),
         Accum::Add,
         MatRef::from_row_major_slice(inputs, rows, layer.inputs).transpose(),
         MatRef::from_row_major_slice(grad, rows, layer.outputs),
-        1.0,
-        Par::Seq,
     );
     for row in grad.chunks_exact(layer.outputs) {
         bias_grad.iter_mut().zip(row).for_each(|(b, g)| *b += g);
@@ -252,13 +248,11 @@ fn input_gradient(layer: &Layer, params: &[f32], grad: &[f32]) -> Vec<f32> {
     let rows = grad.len() / layer.outputs;
     let weight = &params[layer.weight.clone()];
     let mut input_grad = vec![0.0; rows * layer.inputs];
-    matmul(
+    product(
         MatMut::from_row_major_slice_mut(&mut input_grad, rows, layer.inputs),
         Accum::Replace,
         MatRef::from_row_major_slice(grad, rows, layer.outputs),
         MatRef::from_row_major_slice(weight, layer.inputs, layer.outputs).transpose(),
-        1.0,
-        Par::Seq,
     );
     input_grad
 }

@@ -12,6 +12,7 @@ mod layout;
 mod mix;
 mod mlp;
 mod op;
+mod product;
 
 pub use activation::Activation;
 pub(crate) use adam::Adam;

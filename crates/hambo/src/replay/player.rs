@@ -16,8 +16,10 @@ use crate::exogenous::{Driven, Exogenous};
 use crate::game::Game;
 use crate::hallucination::{Choice, Hallucination, Noise};
 use crate::logs::{BorrowedErrors, ErrorsOfOthers, LoggedActions, LoggedEpisodes};
+use crate::progress::Observer;
 use crate::rng::Seed;
 use crate::rollout::{self, Limits, Streams, Turn};
+use crate::side_by_side::{Steps, side_by_side};
 use crate::task::Starts;
 
 /// Factors on the noise that are tried, the usual one first.
@@ -42,6 +44,7 @@ pub(crate) struct Player<'a> {
     pub(crate) errors: Option<&'a BorrowedErrors>,
     pub(crate) delta: f64,
     pub(crate) seed: Seed,
+    pub(crate) observer: &'a dyn Observer,
 }
 
 /// A policy and the logs, from the same starts.
@@ -245,8 +248,9 @@ impl Player<'_> {
         let own = own(course, times);
         let others = self.errors.map(|all| ErrorsOfOthers { all, own: &own });
         let noise = self.noise(others.as_ref(), scale);
-        let mut found = vec![Array2::zeros((members, count)); horizons.len()];
-        for member in 0..members {
+        let task = self.game.task;
+        let steps = Steps::new(self.observer, "replay", members * task.horizon);
+        let in_world = |member| {
             let choice = Choice::Member(member);
             let radius = self.game.radius.clone();
             let world = Hallucination::new(self.game.dynamics, choice, radius, noise)?;
@@ -255,13 +259,14 @@ impl Player<'_> {
             let streams = &mut Streams::new(self.seed, "replay");
             // Logged episodes are the data.
             let limits = Limits { floor: None, ..self.game.limits };
-            let (task, starts) = (self.game.task, course.starts(times));
+            let starts = course.starts(times);
             let mut counted: Vec<Vec<Option<f64>>> =
                 vec![vec![None; count * times]; horizons.len()];
             let mut rng = self.seed.stream("replay: corrections");
             let act = |turn: &Turn<'_>| Ok(course.actions(turn, count * times, &mut rng));
             let returns =
                 rollout::run_by(&mut world, task, limits, act, starts, streams, |step| {
+                    steps.report()?;
                     for (counted, &horizon) in counted.iter_mut().zip(horizons) {
                         for &index in step.episodes {
                             if step.time + 1 == course.window(index).steps_within(horizon) {
@@ -271,9 +276,17 @@ impl Player<'_> {
                     }
                     Ok(())
                 })?;
-            for (found, counted) in found.iter_mut().zip(counted) {
-                for (index, (counted, &all)) in counted.into_iter().zip(&returns).enumerate() {
-                    found[[member, index % count]] += counted.unwrap_or(all) / times as f64;
+            let whole = |(counted, &all): (Option<f64>, &f64)| counted.unwrap_or(all);
+            let within = |counted: Vec<Option<f64>>| -> Vec<f64> {
+                counted.into_iter().zip(&returns).map(whole).collect()
+            };
+            Ok(counted.into_iter().map(within).collect::<Vec<_>>())
+        };
+        let mut found = vec![Array2::zeros((members, count)); horizons.len()];
+        for (member, of_horizons) in side_by_side(members, in_world)?.into_iter().enumerate() {
+            for (found, returns) in found.iter_mut().zip(of_horizons) {
+                for (index, earned) in returns.into_iter().enumerate() {
+                    found[[member, index % count]] += earned / times as f64;
                 }
             }
         }

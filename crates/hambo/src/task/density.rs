@@ -41,6 +41,10 @@ impl Policy for WithLogProb {
         Ok(Some(self.log_prob.reward(&transitions)?.mapv(f64::from)))
     }
 
+    fn may_be_shared(&self) -> bool {
+        self.policy.may_be_shared()
+    }
+
     fn learned_from(&self) -> Option<&EpisodeMarks> {
         self.policy.learned_from()
     }

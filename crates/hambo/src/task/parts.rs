@@ -26,6 +26,12 @@ pub trait Policy: Send + Sync {
         Ok(None)
     }
 
+    /// Whether answers depend on states and draws alone, so that several threads may ask in any order. One that keeps a
+    /// memory of its calls, or random numbers of its own, must say no.
+    fn may_be_shared(&self) -> bool {
+        true
+    }
+
     /// The episodes of the model in whose worlds it was learned, if it was: their errors have chosen it.
     fn learned_from(&self) -> Option<&EpisodeMarks> {
         None
