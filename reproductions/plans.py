@@ -35,11 +35,11 @@ class Job:
 
 
 JOBS = [
-    Job("pendulum", 10_000, 200, ""),
-    Job("hopper", 10_000, 100, "--set evaluation.episodes=1000"),
-    Job("pendulum", 100_000, 100, "--quick"),
-    Job("halfcheetah", 20_000, 50, "--quick"),
-    Job("pendulum", 4_000, 400, "--set model.ensemble.hidden=[128,128] --set evaluation.episodes=2000"),
+    Job("hopper", 20_000, 200, "--quick"),
+    Job("halfcheetah", 10_000, 100, "--set evaluation.episodes=500"),
+    Job("pendulum", 50_000, 100, "--set model.ensemble.hidden=[64,64,64]"),
+    Job("hopper", 5_000, 50, ""),
+    Job("pendulum", 2_000, 300, "--set model.ensemble.members=5 --set evaluation.episodes=3000"),
 ]
 
 

@@ -19,7 +19,7 @@ use crate::settings::EvaluationSettings;
 use crate::task::{Policy, Task};
 
 /// Episodes of a policy in every world.
-const EPISODES: usize = 200;
+pub(crate) const SCREENED: usize = 200;
 
 /// Standard errors by which a policy must be worse in every world.
 const CLEARLY: f64 = 3.0;
@@ -77,6 +77,19 @@ impl Model {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Vec<Look>> {
+        self.look_for(SCREENED, policies, task, settings, seed, observer)
+    }
+
+    /// The same for so many episodes.
+    pub(crate) fn look_for(
+        &self,
+        episodes: usize,
+        policies: &[&dyn Policy],
+        task: &Task,
+        settings: &EvaluationSettings,
+        seed: Seed,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Look>> {
         let ground = Ground::new(self, task, settings)?;
         let mut found = Vec::new();
         for (index, policy) in policies.iter().enumerate() {
@@ -90,7 +103,7 @@ impl Model {
             let game = Game { noise, ..game };
             let play = |member| {
                 let streams = &mut Streams::new(seed, "screening");
-                game.play(Choice::Member(member), EPISODES, streams, |_| {
+                game.play(Choice::Member(member), episodes, streams, |_| {
                     report(observer, &Event { stage, step: index, of, metric: None })
                 })
             };

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::model::{Model, ModelSettings};
 use crate::progress::Observer;
 use crate::rng::Seed;
+use crate::screen::SCREENED;
 use crate::settings::EvaluationSettings;
 use crate::task::{InitialStates, Policy, Reward, Task};
 use made_up::{MadeUp, Price};
@@ -24,8 +25,11 @@ const MOST_ROWS: usize = 100_000;
 /// Gradient steps of a fit in small.
 const STEPS: usize = 20;
 
-/// Episodes of the short and of the long evaluation.
-const EPISODES: [usize; 2] = [50, 650];
+/// Episodes of an evaluation in small: as many as are watched closely, which costs more than all others.
+const WATCHED: usize = 300;
+
+/// Episodes of a longer look.
+const LONGER: usize = 1_000;
 
 /// Work to be done.
 #[derive(Debug, Clone)]
@@ -86,14 +90,16 @@ impl Job {
         };
         let task = Task::new(InitialStates::of_episodes(&all), reward, self.horizon);
         let policy = policy.unwrap_or(system.policy());
-        let played = |episodes| {
-            let settings = EvaluationSettings { episodes, ..self.evaluation.clone() };
-            timed(|| model.evaluate(policy, &task, &settings, seed, observer))
+        let episodes = self.evaluation.episodes.min(WATCHED);
+        let small = EvaluationSettings { episodes, ..self.evaluation.clone() };
+        let (_, watched) = timed(|| model.evaluate(policy, &task, &small, seed, observer))?;
+        let looked = |episodes| {
+            let settings = &self.evaluation;
+            timed(|| model.look_for(episodes, &[policy], &task, settings, seed, observer))
         };
-        let evaluated = [played(EPISODES[0])?.1, played(EPISODES[1])?.1];
-        let beyond = self.evaluation.episodes.saturating_sub(EPISODES[1]) as f64;
-        let evaluation = evaluated[1] + slope(EPISODES, evaluated) * beyond;
-        let (_, look) = timed(|| model.look(&[policy], &task, &self.evaluation, seed, observer))?;
+        let (look, longer) = (looked(SCREENED)?.1, looked(LONGER)?.1);
+        let beyond = (self.evaluation.episodes - episodes) as f64;
+        let evaluation = watched + slope([SCREENED, LONGER], [look, longer]) * beyond;
         Ok(Cost { steps, seconds_per_step, fit, evaluation, look })
     }
 
