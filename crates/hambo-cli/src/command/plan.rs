@@ -67,6 +67,7 @@ pub(crate) fn run(args: &Plan, progress: &Progress) -> Result<Exit> {
     };
     let begun = Instant::now();
     let policy = policy.as_ref().map(|policy| policy as &dyn Policy);
+    progress.begin("plan");
     let cost = job.cost(policy, Seed(config.seed), progress);
     progress.end();
     let cost = cost?;

@@ -22,6 +22,9 @@ use made_up::{MadeUp, Price};
 /// Rows of the made-up data at most: a model keeps no more of its data.
 const MOST_ROWS: usize = 100_000;
 
+/// Rows of the made-up data on which passes over all rows are timed.
+const MANY_ROWS: usize = 1_000_000;
+
 /// Gradient steps of a fit in small.
 const STEPS: usize = 20;
 
@@ -79,16 +82,15 @@ impl Job {
         }
         let system = MadeUp::new(self.state_dim, self.action_dim, seed);
         let logs = |rows| system.logs(rows, self.episode_steps, seed);
-        let all = logs(self.rows.min(MOST_ROWS))?;
-        let (FitCost { steps, time }, fit, model) =
-            self.fitting(&logs(all.rows().div_ceil(10))?, &all, seed, observer)?;
+        let kept = logs(self.rows.min(MOST_ROWS))?;
+        let (FitCost { steps, time }, fit, model) = self.fitting(&logs, &kept, seed, observer)?;
         let seconds_per_step = time.as_secs_f64() / steps as f64;
 
         let reward: Option<Arc<dyn Reward>> = match self.model.ensemble.learn_reward {
             true => None,
             false => Some(Arc::new(Price)),
         };
-        let task = Task::new(InitialStates::of_episodes(&all), reward, self.horizon);
+        let task = Task::new(InitialStates::of_episodes(&kept), reward, self.horizon);
         let policy = policy.unwrap_or(system.policy());
         let episodes = self.evaluation.episodes.min(WATCHED);
         let small = EvaluationSettings { episodes, ..self.evaluation.clone() };
@@ -106,8 +108,8 @@ impl Job {
     /// The gradient steps, the seconds of all of it, and a model that will do.
     fn fitting(
         &self,
-        few: &Dataset,
-        all: &Dataset,
+        logs: &dyn Fn(usize) -> Result<Dataset>,
+        kept: &Dataset,
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<(FitCost, f64, Model)> {
@@ -119,22 +121,25 @@ impl Job {
             timed(|| Model::fit(data, &settings, seed, observer))
         };
         // Once before anything counts: threads start, and memory is asked for.
-        fit(few, STEPS)?;
+        fit(&logs(kept.rows().div_ceil(10))?, STEPS)?;
         let steps = ensemble.steps(self.rows);
         let cost = Ensemble::cost(
-            &all.all(),
+            &kept.all(),
             &EnsembleSettings { max_steps: Some(steps), ..ensemble.clone() },
         )?;
-        let (_, with_few) = fit(few, STEPS)?;
-        let (_, short) = fit(all, STEPS)?;
-        let (model, looked_at) = fit(all, STEPS / 4)?;
+        let (_, short) = fit(kept, STEPS)?;
+        let (model, looked_at) = fit(kept, STEPS / 4)?;
         // The fit that was looked at more often was looked at three times more.
         let per_look = ((looked_at - short) / 3.0).max(0.0);
         let looks = steps as f64 / ensemble.evaluate_every as f64;
-        let per_row = slope([few.rows(), all.rows()], [with_few, short]);
-        let more_rows = self.rows.saturating_sub(all.rows()) as f64;
         let in_steps = cost.time.as_secs_f64() * STEPS as f64 / steps as f64;
-        let rest = (short - in_steps).max(0.0) + per_row * more_rows;
+        let mut rest = (short - in_steps).max(0.0);
+        // What a model keeps no longer grows, but all rows are gone through.
+        if self.rows > kept.rows() {
+            let many = logs(self.rows.min(MANY_ROWS))?;
+            let per_row = slope([kept.rows(), many.rows()], [short, fit(&many, STEPS)?.1]);
+            rest += per_row * self.rows.saturating_sub(kept.rows()) as f64;
+        }
         Ok((cost, cost.time.as_secs_f64() + per_look * looks + rest, model))
     }
 }
