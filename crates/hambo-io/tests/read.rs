@@ -243,3 +243,34 @@ fn a_log_may_say_how_probable_its_actions_were() {
     let named = Mapping { probability: Some("likelihood".into()), ..Mapping::default() };
     assert_eq!(read(&named).log_probs(), Some(&[0.5_f64.ln(); 4][..]));
 }
+
+#[test]
+fn a_lerobot_dataset_names_its_columns() {
+    let (source, expected) = load(&fixtures().join("0/lerobot.expected.json"));
+    let opened = read::open(&source, &Mapping::default()).expect("it opens");
+    assert_eq!(opened.format, read::Format::LeRobot);
+    let joints: Vec<String> =
+        (0..expected.state_dim).map(|joint| format!("joint{joint}.pos")).collect();
+    let names = opened.dataset.names().expect("names");
+    assert_eq!(names.states, joints);
+    assert_eq!(names.actions, ["target0.pos"]);
+    // It says when a recording stopped, and not whether that was the end.
+    assert!(opened.dataset.episodes().iter().all(|episode| !episode.terminated));
+}
+
+#[test]
+fn a_lerobot_dataset_that_cannot_be_read_says_why() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let meta = folder.path().join("meta");
+    fs::create_dir(&meta).expect("a folder");
+    let message = |info: &str| {
+        fs::write(meta.join("info.json"), info).expect("a file");
+        read::open(folder.path(), &Mapping::default()).expect_err("it is broken").to_string()
+    };
+    assert!(message("{").contains("info.json"));
+    let old = message(r#"{"codebase_version": "v1.6", "features": {}}"#);
+    assert!(old.contains("v1.6") && old.contains("versions 2 and 3"), "{old}");
+    fs::create_dir(folder.path().join("data")).expect("a folder");
+    let empty = message(r#"{"codebase_version": "v3.0", "features": {}}"#);
+    assert!(empty.contains("without Parquet files"), "{empty}");
+}

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::csv::CsvTable;
 use super::hdf5::{FlatFile, Hdf5};
 use super::ipc::IpcTable;
+use super::lerobot::{LeRobot, PartNames};
 use super::mapping::{Mapping, Plan};
 use super::minari::{self, Minari};
 use super::npz::NpzTable;
@@ -22,12 +23,14 @@ use crate::error::{Error, Result};
 pub enum Format {
     /// A Minari dataset that is stored as HDF5.
     MinariHdf5,
-    /// A Minari dataset that is stored as Arrow files.
+    /// A Minari dataset that is stored as Arrow or Parquet files.
     MinariArrow,
     /// Arrays of equal length in one file, as in D4RL.
     Hdf5,
     /// Parquet files.
     Parquet,
+    /// A LeRobot dataset.
+    LeRobot,
     /// Arrow IPC files, also known as Feather.
     ArrowIpc,
     /// An Arrow IPC stream.
@@ -48,9 +51,10 @@ impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::MinariHdf5 => "Minari (HDF5)",
-            Self::MinariArrow => "Minari (Arrow)",
+            Self::MinariArrow => "Minari (Arrow or Parquet)",
             Self::Hdf5 => "flat HDF5",
             Self::Parquet => "Parquet",
+            Self::LeRobot => "LeRobot",
             Self::ArrowIpc => "Arrow IPC file",
             Self::ArrowStream => "Arrow IPC stream",
             Self::ArrowTable => "Arrow table",
@@ -65,13 +69,13 @@ impl fmt::Display for Format {
 /// Everything that `path` stands for.
 pub(crate) fn sources(path: &Path, mapping: &Mapping) -> Result<(Format, Vec<Box<dyn Source>>)> {
     if path.is_file() {
-        return many(&[path.to_owned()], mapping);
+        return many(&[path.to_owned()], mapping, &PartNames::default());
     }
     if path.is_dir() {
         return directory(path, mapping);
     }
     if let Some(files) = matching(path)? {
-        return many(&files, mapping);
+        return many(&files, mapping, &PartNames::default());
     }
     let minari_root = minari::root();
     let dataset = minari_root.join(path);
@@ -88,7 +92,7 @@ fn directory(path: &Path, mapping: &Mapping) -> Result<(Format, Vec<Box<dyn Sour
             let source = Minari::in_hdf5(Hdf5::open(&main)?, mapping)?;
             return Ok((Format::MinariHdf5, vec![Box::new(source)]));
         }
-        if data.join("0").join("part-0.arrow").is_file() {
+        if minari::is_in_folders(&data) {
             let source = Minari::in_folders(&data, mapping)?;
             return Ok((Format::MinariArrow, vec![Box::new(source)]));
         }
@@ -97,7 +101,11 @@ fn directory(path: &Path, mapping: &Mapping) -> Result<(Format, Vec<Box<dyn Sour
         let found = "a saved model; give the data that it was fitted on";
         return Err(Error::UnknownFormat { path: path.to_owned(), found });
     }
-    many(&listed(path)?, mapping)
+    if let Some(LeRobot { files, names }) = LeRobot::find(path)? {
+        let (_, sources) = many(&files, mapping, &names)?;
+        return Ok((Format::LeRobot, sources));
+    }
+    many(&listed(path)?, mapping, &PartNames::default())
 }
 
 /// The files that a pattern stands for; `None` if it is no pattern, or stands for nothing.
@@ -157,13 +165,15 @@ pub(crate) fn tables(path: &Path) -> Result<Option<Tables>> {
         true => vec![path.to_owned()],
         false if path.is_dir() => {
             let is_minari = |data: PathBuf| {
-                data.join("main_data.hdf5").is_file()
-                    || data.join("0").join("part-0.arrow").is_file()
+                data.join("main_data.hdf5").is_file() || minari::is_in_folders(&data)
             };
             let is_other = is_minari(path.join("data")) || is_minari(path.to_owned());
             match is_other || path.join(crate::model::DOCUMENT).is_file() {
                 true => return Ok(None),
-                false => listed(path)?,
+                false => match LeRobot::find(path)? {
+                    Some(found) => found.files,
+                    None => listed(path)?,
+                },
             }
         }
         false => match matching(path)? {
@@ -183,7 +193,11 @@ pub(crate) fn tables(path: &Path) -> Result<Option<Tables>> {
 }
 
 /// Files in the order of their names, all of one format. Those without rows do not count beside others.
-fn many(files: &[PathBuf], mapping: &Mapping) -> Result<(Format, Vec<Box<dyn Source>>)> {
+fn many(
+    files: &[PathBuf],
+    mapping: &Mapping,
+    parts: &PartNames,
+) -> Result<(Format, Vec<Box<dyn Source>>)> {
     let mut opened = Vec::new();
     let mut first = None;
     for path in files {
@@ -214,7 +228,7 @@ fn many(files: &[PathBuf], mapping: &Mapping) -> Result<(Format, Vec<Box<dyn Sou
     }
     let tables: Vec<(&dyn Table, &[usize])> = opened.iter().filter_map(Opened::table).collect();
     let words = Words::find(&tables)?;
-    let sources = opened.into_iter().map(|file| file.into_source(&words));
+    let sources = opened.into_iter().map(|file| file.into_source(&words, parts));
     Ok((format, sources.collect::<Result<_>>()?))
 }
 
@@ -233,10 +247,10 @@ impl Opened {
         }
     }
 
-    fn into_source(self, words: &Words) -> Result<Box<dyn Source>> {
+    fn into_source(self, words: &Words, parts: &PartNames) -> Result<Box<dyn Source>> {
         match self {
             Self::Table(table, plan) => {
-                Ok(Box::new(MappedTable::new(table, *plan, words.clone())?))
+                Ok(Box::new(MappedTable::new(table, *plan, words.clone(), parts.clone())?))
             }
             Self::Episodes(source) => Ok(source),
         }

@@ -161,13 +161,15 @@ impl Role {
         }
     }
 
-    /// The names by which Minari, D4RL, RLlib and others call it. Two names are missing on purpose:
+    /// The names by which Minari, D4RL, RLlib, LeRobot and others call it. Two names are missing on purpose:
     /// `done` and `terminal` mean a true end in some libraries, a time limit in others.
     pub(crate) fn conventions(self) -> &'static [&'static str] {
         match self {
-            Self::State => &["observations", "observation", "obs", "states", "state"],
+            Self::State => {
+                &["observations", "observation", "obs", "states", "state", "observation.state"]
+            }
             Self::Action => &["actions", "action"],
-            Self::Reward => &["rewards", "reward"],
+            Self::Reward => &["rewards", "reward", "next.reward"],
             Self::NextState => &[
                 "next_observations",
                 "next_observation",
@@ -178,8 +180,8 @@ impl Role {
             ],
             Self::Terminated => &["terminations", "terminated", "terminateds", "terminals"],
             Self::Truncated => &["truncations", "truncated", "truncateds", "timeouts"],
-            Self::Episode => &["episode", "episode_id", "episode_ids", "eps_id"],
-            Self::Step => &["step", "steps", "t", "timestep"],
+            Self::Episode => &["episode", "episode_id", "episode_ids", "eps_id", "episode_index"],
+            Self::Step => &["step", "steps", "t", "timestep", "frame_index"],
             Self::Probability => {
                 &["pscore", "action_prob", "behavior_prob", "behaviour_prob", "action_probability"]
             }

@@ -8,6 +8,7 @@ use hdf5_pure::Group;
 use super::hdf5::{Array, Hdf5};
 use super::ipc::IpcTable;
 use super::mapping::Mapping;
+use super::parquet::ParquetTable;
 use super::rows::{Rows, Source};
 use super::table::{ColumnInfo, Key, Kind, Place, Table, Values};
 use crate::error::{Error, Result};
@@ -22,6 +23,10 @@ pub(crate) fn root() -> PathBuf {
         }
     }
 }
+
+/// An episode's file, and what it is since Minari 0.5.3.
+const ARROW: &str = "part-0.arrow";
+const PARQUET: &str = "part-0.parquet";
 
 /// One episode as it is stored: `[steps + 1]` observations, `[steps]` of the rest.
 struct Stored {
@@ -56,7 +61,7 @@ impl Minari {
         Self::new(path, Episodes::Hdf5 { file, numbers }, mapping)
     }
 
-    /// From the folder `data`, with one folder of Arrow files for each episode.
+    /// From the folder `data`, with one folder of Arrow or Parquet files for each episode.
     pub(crate) fn in_folders(path: &Path, mapping: &Mapping) -> Result<Self> {
         let entries = std::fs::read_dir(path).map_err(Error::io(path, "list the folder"))?;
         let mut folders = Vec::new();
@@ -89,7 +94,7 @@ impl Minari {
     fn stored(&self, index: usize) -> Result<Stored> {
         match &self.episodes {
             Episodes::Hdf5 { file, numbers } => hdf5_episode(file, numbers[index]),
-            Episodes::Arrow { folders } => arrow_episode(&folders[index].1),
+            Episodes::Arrow { folders } => episode_in(&folders[index].1),
         }
     }
 
@@ -143,9 +148,19 @@ fn check_is_array(file: &Hdf5, group: &Group, prefix: &str, name: &str) -> Resul
     })
 }
 
-fn arrow_episode(folder: &Path) -> Result<Stored> {
-    let path = folder.join("part-0.arrow");
-    let table = IpcTable::file(&path)?;
+/// Whether a folder holds one folder for each episode.
+pub(crate) fn is_in_folders(data: &Path) -> bool {
+    let first = data.join("0");
+    [ARROW, PARQUET].iter().any(|name| first.join(name).is_file())
+}
+
+fn episode_in(folder: &Path) -> Result<Stored> {
+    let (arrow, parquet) = (folder.join(ARROW), folder.join(PARQUET));
+    // Whichever is missing is missed by its usual name.
+    let (path, table): (_, Box<dyn Table>) = match parquet.is_file() {
+        true => (parquet.clone(), Box::new(ParquetTable::open(&parquet)?)),
+        false => (arrow.clone(), Box::new(IpcTable::file(&arrow)?)),
+    };
     let column = |name: &str| -> Result<(ColumnInfo, Values)> {
         let index = table.columns().iter().position(|column| column.name == name);
         let index = index.ok_or_else(|| Error::damaged(&path, name, "the column is missing"))?;

@@ -10,6 +10,7 @@ mod episodes;
 mod hdf5;
 mod in_place;
 mod ipc;
+mod lerobot;
 mod limit;
 mod log;
 mod mapping;
@@ -49,6 +50,7 @@ use crate::error::Result;
 use crate::remote::locally;
 use crate::store;
 use ipc::IpcTable;
+use lerobot::PartNames;
 use rows::MappedTable;
 use words::Words;
 
@@ -96,7 +98,8 @@ pub fn table(
     let table = IpcTable::in_memory(path, schema, batches)?;
     let plan = mapping.resolve(path, table.columns())?;
     let words = Words::find(&[(&table, &plan.state)])?;
-    let source = Box::new(MappedTable::new(Box::new(table), plan, words)?);
+    let source = MappedTable::new(Box::new(table), plan, words, PartNames::default())?;
+    let source = Box::new(source);
     Opened::of(Log::of_sources(path, Format::ArrowTable, vec![source])?)
 }
 

@@ -8,6 +8,7 @@ use hambo::dataset::ColumnNames;
 use hambo::task::Reward;
 use ndarray::ArrayView2;
 
+use super::lerobot::PartNames;
 use super::mapping::{Cut, Missing, Plan, RewardPlan};
 use super::table::{ColumnInfo, Key, Kind, Place, Table, Values};
 use super::words::Words;
@@ -187,13 +188,19 @@ pub(crate) struct MappedTable {
     table: Box<dyn Table>,
     plan: Plan,
     words: Words,
+    parts: PartNames,
     formula: Option<Formula>,
 }
 
 impl MappedTable {
-    /// `words` are those of columns of text in the state.
-    pub(crate) fn new(table: Box<dyn Table>, plan: Plan, words: Words) -> Result<Self> {
-        let mut mapped = Self { table, plan, words, formula: None };
+    /// `words` are those of columns of text in the state, `parts` the names of what columns have several of.
+    pub(crate) fn new(
+        table: Box<dyn Table>,
+        plan: Plan,
+        words: Words,
+        parts: PartNames,
+    ) -> Result<Self> {
+        let mut mapped = Self { table, plan, words, parts, formula: None };
         if let RewardPlan::Formula { text, others } = &mapped.plan.reward {
             let (states, mut actions) = mapped.names();
             actions.extend(others.iter().map(|&index| mapped.column(index).name.clone()));
@@ -220,17 +227,19 @@ impl MappedTable {
     }
 
     fn name(&self, columns: &[usize], default: &str) -> Vec<String> {
-        if columns.iter().any(|&index| self.column(index).width != 1) {
-            return (0..self.width(columns)).map(|index| format!("{default}_{index}")).collect();
-        }
         let names = |&index: &usize| {
             let column = self.column(index);
-            match self.words.of(column) {
-                Some(words) => words.iter().map(|word| format!("{}={word}", column.name)).collect(),
-                None => vec![column.name.clone()],
+            match (self.words.of(column), self.parts.get(&column.name)) {
+                (Some(words), _) => {
+                    Some(words.iter().map(|word| format!("{}={word}", column.name)).collect())
+                }
+                (None, Some(parts)) if parts.len() == column.width => Some(parts.clone()),
+                _ => (column.width == 1).then(|| vec![column.name.clone()]),
             }
         };
-        columns.iter().flat_map(names).collect()
+        let named: Option<Vec<Vec<String>>> = columns.iter().map(names).collect();
+        let numbered = || (0..self.width(columns)).map(|index| format!("{default}_{index}"));
+        named.map_or_else(|| numbered().collect(), |names| names.concat())
     }
 }
 

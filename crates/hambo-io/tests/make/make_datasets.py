@@ -15,6 +15,7 @@ import numpy as np
 
 import array_formats
 import columnar_formats
+import lerobot_formats
 import minari_formats
 from expectation import from_log, from_minari, from_rows
 from random_logs import Limits, random_log
@@ -30,7 +31,7 @@ TABLE_FORMATS = {
     "csv": columnar_formats.csv,
     "npz": array_formats.npz,
 }
-FORMATS = ["minari_hdf5", "minari_arrow", *TABLE_FORMATS]
+FORMATS = ["minari_hdf5", "minari_arrow", *TABLE_FORMATS, "minari_parquet", "lerobot"]
 
 
 def main() -> None:
@@ -75,6 +76,10 @@ def make_dataset(log, folder: Path, name: str, rng) -> None:
         mapping, stored_next = log.mapping, True
         source, dataset = minari_formats.write_minari(log, folder, name.removeprefix("minari_"), rng)
         found = from_minari(dataset, mapping)
+    elif name == "lerobot":
+        # An episode's last frame has no next state.
+        mapping, stored_next = log.mapping, False
+        source, found = lerobot_formats.write_lerobot(log, folder, rng)
     else:
         source, table, columns = TABLE_FORMATS[name](log, folder, rng)
         log, mapping, stored_next = table.log, table.mapping, table.next_states_stored

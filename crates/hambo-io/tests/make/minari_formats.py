@@ -1,4 +1,4 @@
-"""Minari datasets in both storages, written and read back by Minari itself."""
+"""Minari datasets in all storages, written and read back by Minari itself."""
 
 import os
 import warnings
