@@ -87,7 +87,7 @@ class Dataset:
     ) -> Dataset:
         """Read a file, a folder, a pattern such as ``logs/*.parquet``, or a Minari id.
 
-        Minari, D4RL-style HDF5, Parquet, Arrow IPC, CSV and NPZ are recognised by their content.
+        Minari, LeRobot, D4RL-style HDF5, Parquet, Arrow IPC, CSV and NPZ are recognised by their content.
 
         Parameters
         ----------
