@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::csv::CsvTable;
+use super::d3rlpy::{D3rlpy, is_of_d3rlpy};
 use super::hdf5::{FlatFile, Hdf5};
 use super::ipc::IpcTable;
 use super::lerobot::{LeRobot, PartNames};
@@ -25,6 +26,8 @@ pub enum Format {
     MinariHdf5,
     /// A Minari dataset that is stored as Arrow or Parquet files.
     MinariArrow,
+    /// A replay buffer that d3rlpy has saved.
+    D3rlpy,
     /// Arrays of equal length in one file, as in D4RL.
     Hdf5,
     /// Parquet files.
@@ -52,6 +55,7 @@ impl fmt::Display for Format {
         f.write_str(match self {
             Self::MinariHdf5 => "Minari (HDF5)",
             Self::MinariArrow => "Minari (Arrow or Parquet)",
+            Self::D3rlpy => "d3rlpy (HDF5)",
             Self::Hdf5 => "flat HDF5",
             Self::Parquet => "Parquet",
             Self::LeRobot => "LeRobot",
@@ -216,8 +220,12 @@ fn many(
                 opened.push(Opened::Table(table, Box::new(plan)));
             }
             None => {
-                let source = Minari::in_hdf5(Hdf5::open(path)?, mapping)?;
-                opened.push(Opened::Episodes(Box::new(source)));
+                let file = Hdf5::open(path)?;
+                let source: Box<dyn Source> = match format {
+                    Format::D3rlpy => Box::new(D3rlpy::new(file, mapping)?),
+                    _ => Box::new(Minari::in_hdf5(file, mapping)?),
+                };
+                opened.push(Opened::Episodes(source));
             }
         }
     }
@@ -257,7 +265,7 @@ impl Opened {
     }
 }
 
-/// A file as a table, whatever its columns are; `None` if it is a Minari dataset.
+/// A file as a table, whatever its columns are; `None` if it holds episodes one by one, as those of Minari and d3rlpy.
 pub(crate) fn table(path: &Path) -> Result<(Format, Option<Box<dyn Table>>)> {
     let format = recognise(path)?;
     let table: Box<dyn Table> = match format {
@@ -266,6 +274,9 @@ pub(crate) fn table(path: &Path) -> Result<(Format, Option<Box<dyn Table>>)> {
             let groups = file.file.root().groups().map_err(file.error("file"))?;
             if groups.iter().any(|name| minari::episode_number(name).is_some()) {
                 return Ok((Format::MinariHdf5, None));
+            }
+            if is_of_d3rlpy(&file)? {
+                return Ok((Format::D3rlpy, None));
             }
             Box::new(FlatFile::new(file)?)
         }

@@ -5,6 +5,7 @@
 
 mod arrow;
 mod csv;
+mod d3rlpy;
 mod detect;
 mod episodes;
 mod hdf5;
