@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::hdf5::Hdf5;
 use super::mapping::Mapping;
-use super::rows::{Rows, Source, one_hot};
+use super::rows::{Rows, Source, numbered, one_hot};
 use super::table::{ColumnInfo, Key, Kind, Place, Values};
 use crate::error::{Error, Result};
 
@@ -112,8 +112,7 @@ impl Source for D3rlpy {
     }
 
     fn names(&self) -> (Vec<String>, Vec<String>) {
-        let name = |what: &str, count: usize| (0..count).map(|i| format!("{what}_{i}")).collect();
-        (name("state", self.state_dim()), name("action", self.action_dim()))
+        numbered(self.state_dim(), self.action_dim())
     }
 
     fn has_integer_actions(&self) -> bool {

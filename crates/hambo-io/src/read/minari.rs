@@ -9,7 +9,7 @@ use super::hdf5::{Array, Hdf5};
 use super::ipc::IpcTable;
 use super::mapping::Mapping;
 use super::parquet::ParquetTable;
-use super::rows::{Rows, Source};
+use super::rows::{Rows, Source, numbered};
 use super::table::{ColumnInfo, Key, Kind, Place, Table, Values};
 use crate::error::{Error, Result};
 
@@ -205,8 +205,7 @@ impl Source for Minari {
     }
 
     fn names(&self) -> (Vec<String>, Vec<String>) {
-        let name = |what: &str, count: usize| (0..count).map(|i| format!("{what}_{i}")).collect();
-        (name("state", self.state_dim()), name("action", self.action_dim()))
+        numbered(self.state_dim(), self.action_dim())
     }
 
     fn has_integer_actions(&self) -> bool {

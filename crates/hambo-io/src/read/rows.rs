@@ -144,6 +144,12 @@ pub(crate) trait Source: Send + Sync {
     fn read(&self, piece: usize) -> Result<Rows>;
 }
 
+/// Names of state and action columns that have none.
+pub(super) fn numbered(states: usize, actions: usize) -> (Vec<String>, Vec<String>) {
+    let name = |what: &str, count: usize| (0..count).map(|i| format!("{what}_{i}")).collect();
+    (name("state", states), name("action", actions))
+}
+
 /// How rows become episodes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rules {
