@@ -7,7 +7,7 @@ import logging
 from typing import Any
 
 from . import _native
-from ._checks import checked_finite, checked_seed, checked_threads, given_as
+from ._checks import checked_count, checked_finite, checked_seed, checked_threads, given_as
 from ._dataset import Dataset
 from ._functions import TransitionFunction, transition_function
 from ._progress import ProgressOption, watched
@@ -35,6 +35,7 @@ def backtest(
     state_bounds: StateBounds | TaskName | None = None,
     reward_bounds: tuple[float, float] | None = None,
     range_widening: float = 0.5,
+    history: int = 0,
     seed: int = 0,
     progress: ProgressOption = None,
     threads: int | None = None,
@@ -54,7 +55,7 @@ def backtest(
         How the worlds are fitted.
     horizon, delta, reward, termination, discount, state_bounds, reward_bounds, progress, threads
         As for `evaluate`.
-    range_widening, seed
+    range_widening, history, seed
         As for `fit`.
     on
         ``"ray"`` or the address of a Ray cluster: every part that is left out is a task there. As for `rank`.
@@ -70,7 +71,11 @@ def backtest(
         "against": None,
         "settings": {"delta": checked_finite(delta, "delta")},
     }
-    model = {"ensemble": (settings or Ensemble())._document(), "range_widening": range_widening}
+    model = {
+        "ensemble": (settings or Ensemble())._document(),
+        "range_widening": range_widening,
+        "history": checked_count(history, "history"),
+    }
     asked: dict[str, Any] = {
         "model": json.dumps(model),
         "plan": json.dumps(plan),

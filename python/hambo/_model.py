@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._checks import checked_folder, checked_seed, checked_threads, given_as
+from ._checks import checked_count, checked_folder, checked_seed, checked_threads, given_as
 from ._dataset import Dataset
 from ._documents import with_arrays
 from ._effort import Effort, checked_effort, with_effort
@@ -69,7 +69,10 @@ class Model:
         self._inner.save(os.fspath(directory))
 
     def predict(self, states: npt.ArrayLike, actions: npt.ArrayLike) -> Prediction:
-        """What follows states ``[batch, d_s]`` and actions ``[batch, d_a]``, and how sure that is."""
+        """What follows states ``[batch, d_s]`` and actions ``[batch, d_a]``, and how sure that is.
+
+        A model with a `history` takes them for the first states of their episodes.
+        """
         return Prediction(*self._inner.predict(*_blocks(states, actions)))
 
     def predict_member(self, member: int, states: npt.ArrayLike, actions: npt.ArrayLike) -> tuple[Array, Array]:
@@ -106,6 +109,11 @@ class Model:
         return list(self._about["action_names"])
 
     @property
+    def history(self) -> int:
+        """Earlier steps that the model sees beside the present one."""
+        return int(self._about["history"])
+
+    @property
     def predicts_reward(self) -> bool:
         """Whether the reward was learned, so that evaluations need none."""
         return bool(self._about["predicts_reward"])
@@ -114,6 +122,12 @@ class Model:
     def calibration(self) -> dict[str, Any]:
         """Temperatures, calibration errors and the reliability curve, with one row or value per output."""
         return dict(with_arrays(self._about["calibration"]))
+
+    @property
+    def persistence(self) -> dict[str, Any]:
+        """Per output: ``autocorrelation``, of an error with the one in the step before, and ``unexplained``, the
+        errors' variance as a share of that of what is predicted. Both are measured on episodes that were not seen."""
+        return dict(with_arrays(self._about["persistence"]))
 
     @property
     def data(self) -> dict[str, Any]:
@@ -204,6 +218,7 @@ def fit(
     calibration_share: float = 0.1,
     temperatures: Literal["per_output", "shared"] = "per_output",
     range_widening: float = 0.5,
+    history: int = 0,
     progress: ProgressOption = None,
     threads: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -235,6 +250,7 @@ def fit(
     calibration_share: float = 0.1,
     temperatures: Literal["per_output", "shared"] = "per_output",
     range_widening: float = 0.5,
+    history: int = 0,
     progress: ProgressOption = None,
     threads: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -259,6 +275,9 @@ def fit(
     range_widening
         Hallucinated states of evaluations without `state_bounds` stay in the data's range, widened on
         both sides by this share of its width.
+    history
+        Earlier steps that the model sees beside the present one: for states that leave out something with a memory,
+        such as the temperature of a wall. Policies and rules see the present state as before.
     progress
         A callback for `Progress` events, True or False for a bar or none; by default a bar if tqdm is
         installed and somebody looks.
@@ -280,6 +299,7 @@ def fit(
         "calibration_share": calibration_share,
         "temperatures": temperatures,
         "range_widening": range_widening,
+        "history": checked_count(history, "history"),
     }
     seed = checked_seed(seed)
     text, folder, threads = json.dumps(document), checked_folder(checkpoint), checked_threads(threads)

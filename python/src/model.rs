@@ -33,11 +33,14 @@ impl Model {
 struct About<'a> {
     state_dim: usize,
     action_dim: usize,
+    /// Earlier steps that it sees.
+    history: usize,
     members: usize,
     predicts_reward: bool,
     state_names: &'a [String],
     action_names: &'a [String],
     calibration: &'a hambo::Calibration,
+    persistence: &'a hambo::Persistence,
     data: &'a hambo::dataset::DataIdentity,
     report: &'a FitReport,
     preset: Option<&'a str>,
@@ -101,6 +104,7 @@ impl Model {
         let (saved, states, actions) =
             (self.saved.clone(), states.to_owned_array(), actions.to_owned_array());
         let found = work::run(py, &[], Manner::default(), move |_| {
+            let states = saved.model.begin(states.view());
             Ok(saved.model.dynamics.predict(states.view(), actions.view())?)
         })?;
         let [mean, epistemic, aleatoric] = [found.mean, found.epistemic_std, found.aleatoric_std]
@@ -120,6 +124,7 @@ impl Model {
         let (saved, states, actions) =
             (self.saved.clone(), states.to_owned_array(), actions.to_owned_array());
         let found = work::run(py, &[], Manner::default(), move |_| {
+            let states = saved.model.begin(states.view());
             Ok(saved.model.dynamics.predict_member(member, states.view(), actions.view())?)
         })?;
         Ok((found.mean.into_pyarray(py), found.std.into_pyarray(py)))
@@ -151,13 +156,15 @@ impl Model {
         let model = &self.saved.model;
         let (dynamics, names) = (&model.dynamics, &model.data.names);
         let about = About {
-            state_dim: dynamics.state_dim(),
+            state_dim: model.present_dim(),
+            history: model.history.as_ref().map_or(0, |history| history.steps),
             action_dim: dynamics.action_dim(),
             members: dynamics.members(),
             predicts_reward: dynamics.predicts_reward(),
             state_names: &names.states,
             action_names: &names.actions,
             calibration: &model.calibration,
+            persistence: &model.persistence,
             data: &model.data,
             report: &model.report,
             preset: self.saved.origin.preset(),

@@ -57,6 +57,22 @@ def test_predictions_have_all_outputs(model: hambo.Model, data: hambo.Dataset) -
         model.predict(data.states[:, :2], data.actions)
 
 
+def test_a_history_is_seen_by_the_model_alone(data: hambo.Dataset) -> None:
+    model = hambo.fit(data, TINY, seed=0, history=2)
+    assert (model.history, model.state_dim) == (2, 3)
+    assert model.predict(data.states[:7], data.actions[:7]).mean.shape == (7, 4)
+    assert len(model.persistence["autocorrelation"]) == 4
+
+    def policy(states: Any) -> Any:
+        assert states.shape[1] == 3
+        return still(states)
+
+    found = hambo.evaluate(model, policy, horizon=5, episodes=50)
+    assert found.lower_bound is not None
+    with pytest.raises(hambo.errors.SettingError, match="history"):
+        hambo.fit(data, TINY, history=-1)
+
+
 def test_members_are_what_a_prediction_is_made_of(model: hambo.Model, data: hambo.Dataset) -> None:
     states, actions = data.states[:7], data.actions[:7]
     means, stds = zip(*(model.predict_member(member, states, actions) for member in range(3)), strict=True)

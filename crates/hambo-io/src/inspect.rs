@@ -6,10 +6,10 @@
 use std::fmt;
 use std::path::Path;
 
-use hambo::Dataset;
 use hambo::dataset::{
     ColumnNames, DatasetError, DatasetNote, Summary, Transition, check_transition,
 };
+use hambo::{Dataset, Forgotten};
 use serde::Serialize;
 
 use crate::error::Result;
@@ -74,6 +74,17 @@ pub enum Mistake {
         /// The reward.
         value: f64,
     },
+    /// The state leaves out something that the last steps tell.
+    Forgets {
+        /// The column that they tell most about.
+        column: String,
+        /// Earlier steps that it takes.
+        history: usize,
+        /// Share of the variance of its changes that state and action leave unexplained.
+        unexplained: f64,
+        /// The same with the earlier steps.
+        then: f64,
+    },
     /// Next states equal states.
     NothingMoves {
         /// Rows whose next state equals the state.
@@ -94,6 +105,10 @@ impl Mistake {
                 "the observation before the first action may have been logged twice: drop one"
             }
             Self::ConstantReward { .. } => "check the reward column, or give the reward as a rule",
+            Self::Forgets { .. } => {
+                "log what it leaves out, or fit with so many earlier steps: `model.history`, in Python \
+                 `hambo.fit(history=)`"
+            }
             Self::NothingMoves { .. } => "check that next states are not a copy of the states",
         }
     }
@@ -110,6 +125,19 @@ impl fmt::Display for Mistake {
                 write!(f, "{episodes} of {of} episodes do not move in their first step")
             }
             Self::ConstantReward { value } => write!(f, "the reward is {value} in every row"),
+            Self::Forgets { column, history, unexplained, then } => {
+                let of_steps = match history {
+                    1 => "the step before it".to_owned(),
+                    _ => format!("the {history} steps before it"),
+                };
+                write!(
+                    f,
+                    "the state leaves out something with a memory: it leaves {:.0} % of the changes of \
+                     `{column}` unexplained, and together with {of_steps} {:.0} %",
+                    100.0 * unexplained,
+                    100.0 * then
+                )
+            }
             Self::NothingMoves { rows, of } => {
                 write!(f, "the next state equals the state in {rows} of {of} rows")
             }
@@ -205,6 +233,11 @@ fn likely_mistakes(dataset: &Dataset, summary: &Summary) -> Vec<Mistake> {
         if 2 * repeated > episodes.len() {
             mistakes.push(Mistake::RepeatedStart { episodes: repeated, of: episodes.len() });
         }
+    }
+    if let Some(found) = Forgotten::in_data(dataset) {
+        let column = dataset.names_or_numbers().states[found.column].clone();
+        let Forgotten { steps: history, unexplained, then, .. } = found;
+        mistakes.push(Mistake::Forgets { column, history, unexplained, then });
     }
     if summary.rewards.min == summary.rewards.max {
         mistakes.push(Mistake::ConstantReward { value: summary.rewards.min });

@@ -20,6 +20,10 @@ fn data() -> Dataset {
 }
 
 fn ensemble(learn_reward: bool) -> Model {
+    with_history(learn_reward, 0)
+}
+
+fn with_history(learn_reward: bool, history: usize) -> Model {
     let ensemble = EnsembleSettings {
         members: 3,
         hidden: vec![8, 6],
@@ -27,7 +31,7 @@ fn ensemble(learn_reward: bool) -> Model {
         learn_reward,
         ..Default::default()
     };
-    let settings = ModelSettings { ensemble, ..Default::default() };
+    let settings = ModelSettings { ensemble, history, ..Default::default() };
     Model::fit(&data(), &settings, Seed(2), &Silent).unwrap()
 }
 
@@ -39,7 +43,8 @@ fn processes() -> Model {
 
 fn predict(model: &Model) -> Prediction {
     let data = data();
-    model.dynamics.predict(data.states(), data.actions()).unwrap()
+    let states = model.begin(data.states());
+    model.dynamics.predict(states.view(), data.actions()).unwrap()
 }
 
 fn save(model: &Model, path: &Path) -> hambo_io::Result<()> {
@@ -65,7 +70,7 @@ fn files(directory: &Path) -> Vec<std::path::PathBuf> {
 
 #[test]
 fn a_moved_model_predicts_the_same_bits() {
-    for original in [ensemble(false), ensemble(true), processes()] {
+    for original in [ensemble(false), ensemble(true), with_history(true, 2), processes()] {
         let (place, path) = saved(&original);
         let moved = place.path().join("deeper").join("elsewhere");
         fs::create_dir(moved.parent().unwrap()).unwrap();
@@ -75,6 +80,7 @@ fn a_moved_model_predicts_the_same_bits() {
         assert_eq!(loaded.calibration, original.calibration);
         assert_eq!(loaded.data_range, original.data_range);
         assert_eq!(loaded.report, original.report);
+        assert_eq!(loaded.history, original.history);
         assert_eq!(loaded.data, data().identity());
         // Saved again, it is the same files.
         let (_place, again) = saved(&loaded);

@@ -76,6 +76,7 @@ fn main() -> Result<()> {
         limits: Limits { states: task.state_bounds.as_ref(), ..Limits::default() },
         policy: &policy,
         exogenous: None,
+        history: None,
     };
     let settings =
         AdversarySettings { max_rounds: ROUNDS, patience: ROUNDS + 1, ..Default::default() };

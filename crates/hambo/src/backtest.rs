@@ -156,6 +156,7 @@ impl Asked<'_> {
         let rest = self.data.all().only(|episode| !is_left_out(episode)).to_dataset();
         let left_out = self.data.all().only(is_left_out).to_dataset();
         let model = Model::fit(&rest, self.model_settings, self.seed, self.observer)?;
+        let left_out = model.seen(&left_out);
         let rng = &mut self.seed.stream("backtest: episodes");
         let unseen = Unseen::by_all(left_out.all());
         let episodes = LoggedEpisodes::of(&left_out, &unseen, rng).not_among(rest.episodes().len());

@@ -134,7 +134,8 @@ fn residuals(dynamics: &dyn Dynamics, unseen: &Unseen<'_>) -> Result<(Array2<f32
         let (batch, prediction) = unseen.predict(dynamics, rows)?;
         let outputs = "one column per output";
         stds.append(Axis(0), prediction.epistemic_std.view()).expect(outputs);
-        let outcomes = batch.targets(Target::NextState, dynamics.predicts_reward());
+        let (next_dim, with_reward) = (dynamics.next_dim(), dynamics.predicts_reward());
+        let outcomes = batch.targets(Target::NextState, next_dim, with_reward);
         let chunk = (outcomes - &prediction.mean) / prediction.total_std();
         residuals.append(Axis(0), chunk.view()).expect(outputs);
     }

@@ -97,7 +97,7 @@ fn of_starts(model: &Model, task: &Task, most: f64) -> Option<Warning> {
     }
     let usual = where_courses_start(model, usual);
     let (column, share) = beyond(states, &usual)?;
-    let column = model.data.names.output(column).to_owned();
+    let column = model.names().output(column).to_owned();
     (share > most).then_some(Warning::ForeignStarts { column, share })
 }
 
@@ -129,7 +129,7 @@ fn of_bounds(model: &Model, task: &Task) -> Option<Warning> {
     let slack = slack(model);
     let bounds = StateBounds::new(bounds.low() - &slack, bounds.high() + &slack).ok()?;
     let (column, share) = beyond(&model.logged.transitions.states, &bounds)?;
-    let column = model.data.names.output(column).to_owned();
+    let column = model.names().output(column).to_owned();
     (share > MOST_BEYOND).then_some(Warning::BoundsContradictLogs { column, share })
 }
 

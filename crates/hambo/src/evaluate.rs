@@ -39,6 +39,7 @@ impl Model {
     ) -> Result<Evaluation> {
         let ground = Ground::new(self, task, settings)?;
         let task: &Task = &ground.task;
+        let policy: &dyn Policy = &self.in_present(policy);
         let (game, region) = (ground.game(policy), &ground.region);
         let delta = region.monte_carlo_delta;
         let attack = |objective: &str, game: Game<'_>| {
@@ -115,7 +116,7 @@ impl Model {
             members: self.dynamics.members(),
             horizon: task.horizon,
             discount: task.discount,
-            data_range: self.data_range.columns(),
+            data_range: self.data_range.columns()[..self.present_dim()].to_vec(),
             floor: task.floor,
             state_limits: ground.confines.are.clone(),
             reward_limits: ground.reward_limits,

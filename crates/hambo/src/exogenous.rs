@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 
+use crate::dataset::History;
 use crate::error::{Error, Result};
 use crate::logs::LoggedEpisodes;
 use crate::rng::Stream;
@@ -144,10 +145,24 @@ pub(crate) struct Courses<'a> {
     rows: Vec<Range<usize>>,
 }
 
-/// A world in which some columns go their own way.
+impl Courses<'_> {
+    /// Puts what happens anyway into the next states of the running episodes.
+    fn drive(&self, next_states: &mut Array2<f32>, at: &Moment<'_>) {
+        for (mut next, &episode) in next_states.rows_mut().into_iter().zip(at.episodes) {
+            let rows = &self.rows[episode];
+            let row = (rows.start + at.time).min(rows.end.saturating_sub(1));
+            for &column in self.columns {
+                next[column] = self.next_states[[row, column]];
+            }
+        }
+    }
+}
+
+/// A world in which some columns go their own way, and others are remembered.
 pub(crate) struct Driven<'a, W> {
     pub(crate) world: W,
     pub(crate) courses: Option<Courses<'a>>,
+    pub(crate) history: Option<&'a History>,
 }
 
 impl<W: TransitionModel> TransitionModel for Driven<'_, W> {
@@ -166,13 +181,12 @@ impl<W: TransitionModel> TransitionModel for Driven<'_, W> {
         choices: &mut Stream,
     ) -> Result<Outcome> {
         let mut outcome = self.world.step(at, noise, choices)?;
-        let Some(courses) = &self.courses else { return Ok(outcome) };
-        for (mut next, &episode) in outcome.next_states.rows_mut().into_iter().zip(at.episodes) {
-            let rows = &courses.rows[episode];
-            let row = (rows.start + at.time).min(rows.end.saturating_sub(1));
-            for &column in courses.columns {
-                next[column] = courses.next_states[[row, column]];
-            }
+        if let Some(courses) = &self.courses {
+            courses.drive(&mut outcome.next_states, at);
+        }
+        if let Some(history) = self.history {
+            let next = outcome.next_states.view();
+            outcome.next_states = history.go_on(at.states, at.actions, next);
         }
         Ok(outcome)
     }

@@ -4,6 +4,7 @@ use ndarray::Array1;
 use serde::{Deserialize, Serialize};
 
 use crate::bound::Estimate;
+use crate::dataset::History;
 use crate::dynamics::Dynamics;
 use crate::error::Result;
 use crate::exogenous::{Driven, Exogenous};
@@ -29,6 +30,8 @@ pub struct Game<'a> {
     pub policy: &'a dyn Policy,
     /// What no action influences, if there is any.
     pub exogenous: Option<Exogenous<'a>>,
+    /// What states are followed by, if they are.
+    pub history: Option<&'a History>,
 }
 
 impl std::fmt::Debug for Game<'_> {
@@ -90,7 +93,7 @@ impl Game<'_> {
         }
         let courses = self.exogenous.map(|exogenous| exogenous.courses(starts.logged));
         let returns = rollout::run(
-            &mut Driven { world: transition, courses },
+            &mut Driven { world: transition, courses, history: self.history },
             self.task,
             self.limits,
             self.policy,

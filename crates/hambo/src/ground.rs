@@ -37,13 +37,14 @@ impl<'a> Ground<'a> {
     ) -> Result<Self> {
         settings.validate()?;
         task.validate()?;
+        let task = model.with_history(task);
         let exogenous = Exogenous::new(&model.exogenous, &model.episodes);
         let task = match exogenous {
             Some(exogenous) => {
-                let initial_states = exogenous.with_known_courses(task)?;
-                Cow::Owned(Task { initial_states, ..task.clone() })
+                let initial_states = exogenous.with_known_courses(&task)?;
+                Cow::Owned(Task { initial_states, ..task.into_owned() })
             }
-            None => Cow::Borrowed(task),
+            None => task,
         };
         Ok(Self {
             confines: model.confines(&task)?,
@@ -80,6 +81,7 @@ impl<'a> Ground<'a> {
             },
             policy,
             exogenous: self.exogenous,
+            history: self.model.history.as_ref(),
         }
     }
 }

@@ -32,7 +32,7 @@ use crate::rollout::{Moment, Outcome, TransitionModel};
 
 /// Chooses where in the confidence box the next state lies.
 pub trait ShiftAdversary: Sync {
-    /// η in [-1, 1], `[rows, d_s]`.
+    /// η in [-1, 1], a column for each of the next state that is predicted; more are ignored.
     fn shift(&self, at: &Moment<'_>, rng: &mut Stream) -> Result<Array2<f32>>;
 }
 
@@ -194,11 +194,11 @@ impl<'a> Hallucination<'a> {
         picked: Option<&[usize]>,
         rng: &mut Stream,
     ) -> Result<Decision> {
-        let d_s = self.dynamics.state_dim();
+        let d_s = self.dynamics.next_dim();
         match (self.choice, picked) {
             (Choice::Shift(adversary), _) => {
                 let prediction = self.dynamics.predict(at.states, at.actions)?;
-                let eta = adversary.shift(at, rng)?;
+                let eta = adversary.shift(at, rng)?.slice_move(s![.., ..d_s]);
                 let mut mean = prediction.mean;
                 let box_size = &prediction.epistemic_std * &self.radius;
                 let mut states = mean.slice_mut(s![.., ..d_s]);
@@ -258,7 +258,7 @@ impl<'a> Hallucination<'a> {
         let all: Vec<f64> = (0..at.total).map(|_| noise.random()).collect();
         let draws: Vec<f64> = at.episodes.iter().map(|&episode| all[episode]).collect();
         let outcomes = counted.draw(picked, at.states, at.actions, &draws);
-        let d_s = self.dynamics.state_dim();
+        let d_s = self.dynamics.next_dim();
         Ok(Outcome {
             next_states: outcomes.slice(s![.., ..d_s]).to_owned(),
             rewards: self.dynamics.predicts_reward().then(|| outcomes.column(d_s).to_owned()),
@@ -317,7 +317,7 @@ impl TransitionModel for Hallucination<'_> {
         noise: &mut Stream,
         choices: &mut Stream,
     ) -> Result<Outcome> {
-        let d_s = self.state_dim();
+        let d_s = self.dynamics.next_dim();
         let picked = self.picked(at, choices)?;
         if let (Some(counted), Some(picked)) = (self.dynamics.counted(), &picked) {
             return self.step_by_counts(counted, picked, at, noise);

@@ -120,7 +120,7 @@ pub use learn::{
     ActionLimits, ActionSpace, LearnAgainst, LearnRound, LearnSettings, Learned, LearnedPolicy,
     PolicyParts,
 };
-pub use logs::{LoggedActions, LoggedEpisodes, LoggedSample, Persistence};
+pub use logs::{Forgotten, LoggedActions, LoggedEpisodes, LoggedSample, Persistence};
 pub use model::{FitReport, Model, ModelSettings};
 pub use nn::{Activation, Device};
 pub use opinions::{

@@ -1,5 +1,6 @@
 //! A fitted and calibrated model: what every evaluation starts from, made once per dataset.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use ndarray::{Array2, ArrayView2, Axis, concatenate};
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::{Calibration, TemperatureKind};
-use crate::dataset::{DataIdentity, Dataset};
+use crate::dataset::{ColumnNames, DataIdentity, Dataset, History};
 use crate::dynamics::Dynamics;
 use crate::dynamics::ensemble::{Bag, Ensemble, EnsembleReport, EnsembleSettings};
 use crate::dynamics::gp::{GaussianProcess, GpReport, GpSettings};
@@ -19,14 +20,21 @@ use crate::nn::Activation;
 use crate::progress::Observer;
 use crate::rng::Seed;
 use crate::rollout::{Moment, TransitionModel};
-use crate::task::{StateBounds, Task};
+use crate::task::{Present, StateBounds, Task};
 use crate::unseen::Unseen;
+
+/// More steps would make states that no memory holds.
+const MOST_HISTORY: usize = 1_000;
 
 /// How a model is made of data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelSettings {
+    /// Earlier steps that the model sees beside the present state and action: the last changes of the state and the
+    /// actions that led to them. For states that leave out something with a memory; none by default, and none for
+    /// Gaussian processes.
+    pub history: usize,
     /// How the ensemble is fitted, if there is one.
     pub ensemble: EnsembleSettings,
     /// Gaussian processes in place of the ensemble.
@@ -44,6 +52,7 @@ pub struct ModelSettings {
 impl Default for ModelSettings {
     fn default() -> Self {
         Self {
+            history: 0,
             ensemble: EnsembleSettings::default(),
             gp: None,
             calibration_share: 0.1,
@@ -82,6 +91,11 @@ impl ModelSettings {
             let (name, value) = ("range_widening", widening.to_string());
             return Err(Error::Setting { name, value, expected: "not negative" });
         }
+        if self.history > 0 && self.gp.is_some() || self.history > MOST_HISTORY {
+            let (name, value) = ("history", self.history.to_string());
+            let expected = "at most 1,000 steps, and 0 with Gaussian processes";
+            return Err(Error::Setting { name, value, expected });
+        }
         match &self.gp {
             Some(gp) => gp.validate(),
             None => self.ensemble.validate(),
@@ -113,6 +127,8 @@ pub struct Model {
     pub episodes: LoggedEpisodes,
     /// Columns of the state that no action influences: never predicted, but taken from logged episodes.
     pub exogenous: Vec<usize>,
+    /// What states are followed by, if the model sees more than the present.
+    pub history: Option<History>,
     /// How the fitting went.
     pub report: FitReport,
 }
@@ -138,6 +154,13 @@ impl Model {
         observer: &dyn Observer,
     ) -> Result<Self> {
         settings.validate()?;
+        if settings.history > 0 {
+            let history = History::of(data, settings.history);
+            let present = ModelSettings { history: 0, ..settings.clone() };
+            let model = Self::fit(&history.remember(data), &present, seed, observer)?;
+            // It is about the data as it was.
+            return Ok(Self { data: data.identity(), history: Some(history), ..model });
+        }
         let ensemble = &settings.ensemble;
         let all = data.all();
         if settings.gp.is_none() && ensemble.bootstrap {
@@ -167,6 +190,14 @@ impl Model {
         Self::calibrated(data, dynamics, report, &Unseen::by_all(held_out), settings, seed)
     }
 
+    /// States `[rows, d_s]` as the model sees them: if it has a history, as the first of their episodes.
+    pub fn begin(&self, states: ArrayView2<'_, f32>) -> Array2<f32> {
+        match &self.history {
+            Some(history) => history.begin(states),
+            None => states.to_owned(),
+        }
+    }
+
     /// What follows states `[rows, d_s]` and actions `[rows, d_a]`, drawn by a random member each,
     /// `[rows, outputs]`.
     pub fn draw(
@@ -175,6 +206,8 @@ impl Model {
         actions: ArrayView2<'_, f32>,
         seed: Seed,
     ) -> Result<Array2<f32>> {
+        let states = self.begin(states);
+        let states = states.view();
         let episodes: Vec<usize> = (0..states.nrows()).collect();
         let total = episodes.len();
         let at = Moment { time: 0, horizon: 1, total, episodes: &episodes, states, actions };
@@ -214,13 +247,49 @@ impl Model {
             logged: LoggedSample::of(data, unseen, &mut seed.stream("sample of the logs")),
             episodes: LoggedEpisodes::of(data, unseen, &mut seed.stream("episodes of the logs")),
             exogenous,
+            history: None,
             report,
         })
     }
 
+    /// The same logs as the model sees them.
+    pub(crate) fn seen<'a>(&self, logs: &'a Dataset) -> Cow<'a, Dataset> {
+        match &self.history {
+            Some(history) if logs.state_dim() == history.states => {
+                Cow::Owned(history.remember(logs))
+            }
+            _ => Cow::Borrowed(logs),
+        }
+    }
+
+    /// The same task where states are as the model sees them.
+    pub(crate) fn with_history<'a>(&self, task: &'a Task) -> Cow<'a, Task> {
+        match &self.history {
+            Some(history) => Cow::Owned(task.remembering(history)),
+            None => Cow::Borrowed(task),
+        }
+    }
+
+    /// A policy, or anybody else, who sees no more than the present.
+    pub(crate) fn in_present<P>(&self, part: P) -> Present<P> {
+        let columns = self.present_dim();
+        Present { part, columns }
+    }
+
+    /// Columns of the present state.
+    pub fn present_dim(&self) -> usize {
+        self.history.as_ref().map_or(self.dynamics.state_dim(), |history| history.states)
+    }
+
+    /// What the columns are called that the model sees.
+    pub(crate) fn names(&self) -> ColumnNames {
+        let names = &self.data.names;
+        self.history.as_ref().map_or_else(|| names.clone(), |history| history.names(names))
+    }
+
     /// How many outputs matter to a task: a learned reward, the last of them, does not beside a rule.
     pub(crate) fn used_outputs(&self, task: &Task) -> usize {
-        if task.reward.is_some() { self.dynamics.state_dim() } else { self.dynamics.outputs() }
+        if task.reward.is_some() { self.dynamics.next_dim() } else { self.dynamics.outputs() }
     }
 }
 

@@ -110,7 +110,8 @@ impl<'a> Watcher<'a> {
         }
         for (row, &episode) in step.episodes.iter().enumerate() {
             if let Some(trajectory) = self.trajectories.get_mut(episode) {
-                trajectory.push(step.states.row(row).to_vec());
+                let columns = self.model.data.names.states.len();
+                trajectory.push(step.states.row(row).iter().take(columns).copied().collect());
             }
         }
         let (done, stride) = (step.time + 1, step.horizon.div_ceil(MOST_POINTS));
@@ -226,7 +227,7 @@ impl<'a> Watcher<'a> {
         watched.sort_by(|a, b| a.total.total_cmp(&b.total));
         watched.truncate(WORST_KEPT);
         let (return_quantiles, over_horizon) = (percentiles(returns), self.over_horizon);
-        let places = self.doubts.places(&self.model.logged, &self.model.data.names);
+        let places = self.doubts.places(&self.model.logged, &self.model.names());
         (watched, Evidence { return_quantiles, over_horizon, costs, places })
     }
 }
@@ -242,7 +243,7 @@ impl Costs {
         mut on_step: impl FnMut(&Step<'_>) -> Result<()>,
     ) -> Result<Option<Self>> {
         let Choice::Shift(adversary) = choice else { return Ok(None) };
-        let d_s = game.dynamics.state_dim();
+        let d_s = game.dynamics.next_dim();
         let mut sure_of_reward = game.radius.clone();
         sure_of_reward.iter_mut().skip(d_s).for_each(|radius| *radius = 0.0);
         let mut play = |game: Game<'_>, shifts: &dyn ShiftAdversary| -> Result<Vec<f64>> {

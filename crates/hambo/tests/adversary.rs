@@ -37,6 +37,7 @@ fn game<'a>(
         limits: Limits::default(),
         policy,
         exogenous: None,
+        history: None,
     }
 }
 

@@ -292,13 +292,13 @@ fn targets_are_state_differences_then_the_reward() {
     let dataset = Dataset::from_columns(flat(), None).unwrap();
     let batch = dataset.gather(&[0, 4]);
     assert_eq!(
-        batch.targets(Target::Difference, true),
+        batch.targets(Target::Difference, 2, true),
         ndarray::array![[1.0, -1.0, 1.0], [1.0, 1.0, 1.0]]
     );
-    assert_eq!(batch.targets(Target::NextState, false), batch.next_states);
+    assert_eq!(batch.targets(Target::NextState, 2, false), batch.next_states);
     assert_eq!(
-        batch.targets(Target::Difference, false),
-        batch.targets(Target::Difference, true).slice(s![.., ..2])
+        batch.targets(Target::Difference, 2, false),
+        batch.targets(Target::Difference, 2, true).slice(s![.., ..2])
     );
     assert_eq!(batch.inputs().row(1).to_vec(), vec![8.0, 3.0, 0.5]);
 }

@@ -49,6 +49,7 @@ fn model(data: &Dataset) -> Model {
     let rng = &mut Seed(0).stream("episodes");
     Model {
         exogenous: data.exogenous().to_vec(),
+        history: None,
         episodes: LoggedEpisodes::of(data, &Unseen::by_all(data.all()), rng),
         ..calibrated(LinearModel::three_members(0.1))
     }

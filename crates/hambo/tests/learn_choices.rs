@@ -181,6 +181,7 @@ fn on_a_chain_the_safest_of_all_policies_is_found() {
             limits: Limits::default(),
             policy: &Nothing,
             exogenous: None,
+            history: None,
         },
         actions: ActionSpace::OneOf(array![[0.0], [1.0]]),
         logged: (logged, actions),

@@ -21,7 +21,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use hambo::dataset::{DataIdentity, Sources};
+use hambo::dataset::{DataIdentity, History, Sources};
 use hambo::dynamics::ensemble::{Ensemble, SavedEnsemble};
 use hambo::dynamics::gp::GaussianProcess;
 use hambo::dynamics::table::Table;
@@ -75,6 +75,8 @@ struct ModelFile {
     logged_actions: Vec<LoggedActions>,
     episode_sources: Option<Sources>,
     exogenous: Vec<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    history: Option<History>,
     data_range: StateBounds,
     reward_range: [f32; 2],
     range_widening: f32,
@@ -127,6 +129,7 @@ impl SavedModel {
             logged_actions: model.logged.actions.clone(),
             episode_sources: model.episodes.sources.clone(),
             exogenous: model.exogenous.clone(),
+            history: model.history.clone(),
             data_range: model.data_range.clone(),
             reward_range: model.reward_range,
             range_widening: model.range_widening,
@@ -212,6 +215,7 @@ impl SavedModel {
             range_widening: document.range_widening,
             data: document.data,
             exogenous: document.exogenous,
+            history: document.history,
             report: document.report,
         };
         check_widths(&model, &origin).map_err(|(file, message)| content(file, message))?;
@@ -239,11 +243,16 @@ fn check_widths(model: &Model, origin: &Origin) -> Result<(), (&'static str, Str
         );
         return Err((DOCUMENT, message));
     }
+    let present = model.present_dim();
+    let is_other = |history: &History| !history.fits(states, actions);
+    if model.history.as_ref().is_some_and(is_other) || dynamics.next_dim() != present {
+        return Err((DOCUMENT, "the history does not fit the model".into()));
+    }
     if model.exogenous.iter().any(|&column| column >= states) {
         return Err((DOCUMENT, "the exogenous columns do not fit the model".into()));
     }
     let names = &model.data.names;
-    if names.states.len() != states || names.actions.len() != actions {
+    if names.states.len() != present || names.actions.len() != actions {
         return Err((DOCUMENT, "the names of the columns do not fit the model".into()));
     }
     let persistent = &model.persistence;
@@ -255,7 +264,7 @@ fn check_widths(model: &Model, origin: &Origin) -> Result<(), (&'static str, Str
     if !model.episodes.fits(states, actions, dynamics.members()) {
         return Err((EPISODES, "the logged episodes do not fit the model".into()));
     }
-    match origin.fits(states, actions) {
+    match origin.fits(present, actions) {
         true => Ok(()),
         false => Err((ORIGIN, "it belongs to other data than the model".into())),
     }

@@ -48,7 +48,7 @@ impl Origin {
         Self {
             source: String::new(),
             summary: None,
-            starts: Array2::zeros((0, model.dynamics.state_dim())),
+            starts: Array2::zeros((0, model.present_dim())),
             settings: String::new(),
         }
     }

@@ -58,7 +58,7 @@ pub fn train_sac(
     seed: Seed,
     observer: &dyn Observer,
 ) -> Result<Trained<Sac>> {
-    train(game, &[Choice::Shift(&Still)], game.dynamics.state_dim(), settings, seed, observer)
+    train(game, &[Choice::Shift(&Still)], game.dynamics.next_dim(), settings, seed, observer)
 }
 
 /// Trains the adversary that picks a member in every step (`alg:hambo_da-1`).

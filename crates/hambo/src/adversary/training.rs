@@ -81,7 +81,7 @@ impl Training<'_> {
         let Self { game, settings, .. } = *self;
         let input_dim = game.dynamics.state_dim() + game.dynamics.action_dim() + 1;
         let choice_dim = match learner.choice() {
-            Choice::Shift(_) => game.dynamics.state_dim(),
+            Choice::Shift(_) => game.dynamics.next_dim(),
             _ => 1,
         };
         let mut replay = Replay::new(settings.replay_capacity, input_dim, choice_dim);

@@ -50,11 +50,13 @@ impl Model {
     ) -> Result<Baselines> {
         let ground = Ground::new(self, task, settings)?;
         let wanted = settings.baselines.clone().unwrap_or_default();
+        let policy: &dyn Policy = &self.in_present(policy);
         let Some(logs) = logs else {
             return said(&ground, &self.episodes, policy, &wanted, seed, observer);
         };
-        self.check_columns(logs)?;
-        said(&ground, &LoggedEpisodes::all_of(logs), policy, &wanted, seed, observer)
+        let logs = self.seen(logs);
+        self.check_columns(&logs)?;
+        said(&ground, &LoggedEpisodes::all_of(&logs), policy, &wanted, seed, observer)
     }
 
     fn check_columns(&self, logs: &Dataset) -> Result<()> {

@@ -24,6 +24,10 @@ impl Asking<'_> {
             ..ensemble.clone()
         };
         let data = self.logs.kept.to_dataset()?;
+        let data = match &self.model.history {
+            Some(history) => history.is_in(data),
+            None => data,
+        };
         let dynamics = self.fitted_again(&data, &settings)?;
         let streams = || Streams::new(self.seed, "baselines: rollouts");
         let game = self.ground.game(self.policy);

@@ -7,6 +7,7 @@
 mod buffer;
 mod episodes;
 mod error;
+mod history;
 mod identity;
 mod marks;
 mod names;
@@ -27,6 +28,8 @@ use serde::{Deserialize, Serialize};
 pub use buffer::{Buffer, Numbers};
 pub use episodes::{Episode, EpisodeSpan, FlatColumns};
 pub use error::{Column, DatasetError, DatasetNote, Quantity};
+pub use history::History;
+pub(crate) use history::present;
 pub use identity::{DataIdentity, Identifier};
 pub use marks::EpisodeMarks;
 pub use names::ColumnNames;
@@ -53,6 +56,8 @@ pub struct Dataset {
     log_probs: Option<Vec<f64>>,
     /// Increasing.
     exogenous: Vec<usize>,
+    /// What the states are followed by, if they are.
+    history: Option<History>,
     names: Option<ColumnNames>,
     notes: Vec<DatasetNote>,
     /// One per episode, once somebody asks.
@@ -95,6 +100,7 @@ impl Dataset {
             sources: None,
             log_probs: None,
             exogenous: Vec::new(),
+            history: None,
             names,
             notes: checked.notes,
             marks: OnceLock::new(),
@@ -155,6 +161,11 @@ impl Dataset {
     /// The columns of the state that no action influences, increasing.
     pub fn exogenous(&self) -> &[usize] {
         &self.exogenous
+    }
+
+    /// Columns of the next state that are to be predicted: all except for what has happened before.
+    pub(crate) fn next_dim(&self) -> usize {
+        self.history.as_ref().map_or(self.state_dim, |history| history.states)
     }
 
     /// Where the episodes came from, if somebody has said it.
@@ -288,11 +299,13 @@ impl Batch {
         inputs(self.states.view(), self.actions.view())
     }
 
-    /// What it predicts, followed by the reward if it is learned.
-    pub fn targets(&self, target: Target, with_reward: bool) -> Array2<f32> {
+    /// What it predicts: so many columns of the next state, followed by the reward if it is learned.
+    pub fn targets(&self, target: Target, next_dim: usize, with_reward: bool) -> Array2<f32> {
+        let predicted = s![.., ..next_dim];
+        let next_states = self.next_states.slice(predicted);
         let states = match target {
-            Target::Difference => &self.next_states - &self.states,
-            Target::NextState => self.next_states.clone(),
+            Target::Difference => &next_states - &self.states.slice(predicted),
+            Target::NextState => next_states.to_owned(),
         };
         if !with_reward {
             return states;

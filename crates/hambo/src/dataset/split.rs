@@ -102,6 +102,7 @@ impl<'a> Subset<'a> {
             sources: all.sources.as_ref().map(|sources| sources.among(&self.episodes)),
             log_probs: all.log_probs.as_ref().map(of_rows),
             exogenous: all.exogenous.clone(),
+            history: all.history.clone(),
             names: all.names.clone(),
             notes: all.notes.clone(),
             marks: self

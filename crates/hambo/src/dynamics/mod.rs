@@ -18,13 +18,19 @@ use crate::error::{Error, Result};
 
 /// A model of what follows a state and an action.
 ///
-/// Its outputs are the columns of the next state, followed by the reward if the model learned it.
+/// Its outputs are columns of the next state, all except for what has happened before, followed by the reward if the
+/// model learned it.
 pub trait Dynamics: std::any::Any + Send + Sync {
     /// Columns of a state, d_s.
     fn state_dim(&self) -> usize;
 
     /// Columns of an action, d_a.
     fn action_dim(&self) -> usize;
+
+    /// Columns of the next state that it predicts: the first ones. What follows them has happened before.
+    fn next_dim(&self) -> usize {
+        self.state_dim()
+    }
 
     /// Whether the last output is the reward.
     fn predicts_reward(&self) -> bool;
@@ -67,7 +73,7 @@ pub trait Dynamics: std::any::Any + Send + Sync {
 
     /// Number of outputs.
     fn outputs(&self) -> usize {
-        self.state_dim() + usize::from(self.predicts_reward())
+        self.next_dim() + usize::from(self.predicts_reward())
     }
 }
 

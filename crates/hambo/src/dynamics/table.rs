@@ -93,7 +93,8 @@ impl Table {
             return Err(Error::Setting { name, value, expected });
         }
         let rows: Vec<usize> = (0..data.rows()).map(|index| data.row(index)).collect();
-        let outcomes = dataset.gather(&rows).targets(Target::NextState, learn_reward);
+        let outcomes =
+            dataset.gather(&rows).targets(Target::NextState, dataset.next_dim(), learn_reward);
         let weights = bag.weights(dataset, &rows);
         // Equal outcomes of a pair are one, in the same order whatever was logged first.
         let mut found: BTreeMap<(Vec<u16>, Vec<u32>), Seen> = BTreeMap::new();
@@ -217,6 +218,10 @@ impl Dynamics for Table {
         self.saved.values.len() - self.saved.state_dim
     }
 
+    fn next_dim(&self) -> usize {
+        self.saved.outcomes.ncols() - usize::from(self.saved.predicts_reward)
+    }
+
     fn predicts_reward(&self) -> bool {
         self.saved.predicts_reward
     }
@@ -284,13 +289,13 @@ impl TryFrom<SavedTable> for Table {
 
     fn try_from(saved: SavedTable) -> std::result::Result<Self, String> {
         let (outcomes, columns) = (saved.outcomes.nrows(), saved.values.len());
-        let outputs = saved.state_dim + usize::from(saved.predicts_reward);
+        let next_dim = saved.outcomes.ncols().saturating_sub(usize::from(saved.predicts_reward));
         let are_numbers = |pair: &Vec<u16>| {
             pair.len() == columns
                 && pair.iter().zip(&saved.values).all(|(&n, values)| usize::from(n) < values.len())
         };
         let fits = (1..columns).contains(&saved.state_dim)
-            && saved.outcomes.ncols() == outputs
+            && (1..=saved.state_dim).contains(&next_dim)
             && saved.outcomes.iter().all(|value| value.is_finite())
             && saved.counts.ncols() == outcomes
             && saved.counts.nrows() >= 1

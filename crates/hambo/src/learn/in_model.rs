@@ -4,7 +4,7 @@ use super::actions::ActionSpace;
 use super::settings::LearnSettings;
 use super::train::{Arena, Learned, train};
 use crate::dataset::Standardizer;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::ground::Ground;
 use crate::hallucination::Noise;
@@ -30,6 +30,11 @@ impl Model {
         seed: Seed,
         observer: &dyn Observer,
     ) -> Result<Learned> {
+        if let Some(history) = &self.history {
+            let (name, value) = ("history", history.steps.to_string());
+            let expected = "0, because policies are learned for the present state";
+            return Err(Error::Setting { name, value, expected });
+        }
         let logged = &self.episodes.transitions;
         let actions = ActionSpace::of(&self.logged.actions, logged.actions.view())?;
         let ground = Ground::new(self, task, evaluation)?;

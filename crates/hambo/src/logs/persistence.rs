@@ -37,7 +37,8 @@ impl Persistence {
             let (batch, prediction) =
                 unseen.predict(dynamics, &span.rows.clone().collect::<Vec<_>>())?;
             let expected = prediction.mean;
-            let targets_of = |target| batch.targets(target, dynamics.predicts_reward());
+            let targets_of =
+                |target| batch.targets(target, dynamics.next_dim(), dynamics.predicts_reward());
             let (observed, changes) =
                 (targets_of(Target::NextState), targets_of(Target::Difference));
             let error = (observed - expected).mapv(f64::from);

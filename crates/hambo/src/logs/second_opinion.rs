@@ -48,7 +48,8 @@ impl BorrowedErrors {
         let sample = &logged.transitions;
         let (states, actions) = (sample.states.view(), sample.actions.view());
         let expected = dynamics.predict(states, actions)?.by_those(logged.unseen.view()).mean;
-        let observed = sample.targets(Target::NextState, dynamics.predicts_reward());
+        let observed =
+            sample.targets(Target::NextState, dynamics.next_dim(), dynamics.predicts_reward());
         let scale = observed.std_axis(Axis(0), 0.0);
         let features = features(states, actions, expected.view());
         let mut errors = observed - expected;

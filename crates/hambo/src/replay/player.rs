@@ -255,7 +255,7 @@ impl Player<'_> {
             let radius = self.game.radius.clone();
             let world = Hallucination::new(self.game.dynamics, choice, radius, noise)?;
             let courses = self.exogenous().map(|exogenous| exogenous.courses(course.rows(times)));
-            let mut world = Driven { world, courses };
+            let mut world = Driven { world, courses, history: self.game.history };
             let streams = &mut Streams::new(self.seed, "replay");
             // Logged episodes are the data.
             let limits = Limits { floor: None, ..self.game.limits };

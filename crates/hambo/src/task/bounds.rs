@@ -19,9 +19,9 @@ const LEAST_FEW: f64 = 3.0;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "UncheckedBounds")]
 pub struct StateBounds {
-    low: Array1<f32>,
-    high: Array1<f32>,
-    angles: Vec<(usize, usize)>,
+    pub(super) low: Array1<f32>,
+    pub(super) high: Array1<f32>,
+    pub(super) angles: Vec<(usize, usize)>,
 }
 
 /// Bounds as they stand in a file.

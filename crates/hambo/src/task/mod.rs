@@ -16,6 +16,7 @@ mod controllers;
 mod density;
 mod initial;
 mod parts;
+mod present;
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub use controllers::{NoisyPolicy, UniformPolicy};
 pub use density::WithLogProb;
 pub use initial::{InitialStates, Starts};
 pub use parts::{Policy, Reward, Simulator, Termination};
+pub(crate) use present::Present;
 
 use crate::dataset::EpisodeMarks;
 use crate::error::{Error, Result};

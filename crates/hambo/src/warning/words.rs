@@ -184,7 +184,8 @@ impl Warning {
                 "give more calibration data, or look for heavy-tailed errors"
             }
             Self::PersistentErrors { .. } => {
-                "add to the state whatever has a memory (earlier values, the hour), or train longer"
+                "add to the state whatever has a memory (the hour, a valve's position), let the model see earlier \
+                 steps (`history`), or train longer"
             }
             Self::SecondOpinion { .. } => {
                 "write a discontinuous reward as an expression, collect data where the policy goes, \

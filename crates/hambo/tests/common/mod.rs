@@ -171,6 +171,7 @@ pub(crate) fn calibrated(dynamics: impl Dynamics) -> Model {
         reward_range: [-1e3, 1e3],
         range_widening: 0.5,
         exogenous: Vec::new(),
+        history: None,
         data: DataIdentity {
             rows: 0,
             episodes: 0,

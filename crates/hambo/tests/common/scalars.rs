@@ -41,6 +41,7 @@ impl Scalars {
             limits: Limits::default(),
             policy: &Nothing,
             exogenous: None,
+            history: None,
         };
         let limits = ActionLimits { low: array![-3.0], high: array![3.0] };
         Arena {

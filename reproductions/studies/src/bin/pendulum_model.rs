@@ -63,7 +63,7 @@ fn relative_error(model: &Ensemble, data: &Subset<'_>) -> Result<Array1<f32>> {
     let prediction = model.predict(batch.states.view(), batch.actions.view())?;
     let squares = (prediction.mean - &batch.next_states).mapv(|error| error * error);
     let rmse = squares.mean_axis(Axis(0)).expect("the data has rows").mapv(f32::sqrt);
-    Ok(rmse / batch.targets(Target::Difference, false).std_axis(Axis(0), 0.0))
+    Ok(rmse / batch.targets(Target::Difference, batch.states.ncols(), false).std_axis(Axis(0), 0.0))
 }
 
 /// Mean epistemic std on fast rows over that on the others.

@@ -111,6 +111,7 @@ fn walk(model: &Model, beta: f32, seed: Seed, with_adversary: bool) -> Result<Wa
         limits: rollout::Limits { states: Some(&bounds), ..Default::default() },
         policy: &POLICY,
         exogenous: None,
+        history: None,
     };
     let mut walk = Walk::default();
     let watch = |step: &rollout::Step<'_>| {

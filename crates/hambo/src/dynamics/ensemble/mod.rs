@@ -267,13 +267,15 @@ impl Ensemble {
         const ROWS: usize = 4096;
         let dataset = train.dataset();
         let input_dim = dataset.state_dim() + dataset.action_dim();
-        let output_dim = dataset.state_dim() + usize::from(settings.learn_reward);
+        let next_dim = dataset.next_dim();
+        let output_dim = next_dim + usize::from(settings.learn_reward);
         let layout =
             Layout::new(input_dim, &settings.hidden, 2 * output_dim).with(settings.activation);
         let rng = &mut seed.stream("fit: initial networks");
         let inputs = train.batches(ROWS).map(|batch| batch.inputs());
+        let (target, learn_reward) = (settings.target, settings.learn_reward);
         let targets =
-            train.batches(ROWS).map(|batch| batch.targets(settings.target, settings.learn_reward));
+            train.batches(ROWS).map(|batch| batch.targets(target, next_dim, learn_reward));
         let (members, device) = (settings.members, settings.device);
         let inputs = Standardizer::fit(input_dim, inputs);
         let random = (settings.random_functions > 0.0).then(|| {
@@ -378,8 +380,9 @@ impl Ensemble {
         means += self.targets.mean();
         stds *= self.targets.std();
         if self.target == Target::Difference {
-            let mut next_states = means.slice_mut(s![.., .., ..self.state_dim]);
-            next_states += &states;
+            let predicted = self.next_dim();
+            let mut next_states = means.slice_mut(s![.., .., ..predicted]);
+            next_states += &states.slice(s![.., ..predicted]);
         }
         Ok(Members { means, stds })
     }
@@ -389,7 +392,8 @@ impl Ensemble {
     fn standardized(&self, batch: &Batch) -> (Tensor<2>, Tensor<3>) {
         let device = self.networks.device();
         let inputs = self.inputs.apply(batch.inputs().view());
-        let targets = self.targets.apply(batch.targets(self.target, self.predicts_reward).view());
+        let targets = batch.targets(self.target, self.next_dim(), self.predicts_reward);
+        let targets = self.targets.apply(targets.view());
         let inputs = device.tensor(inputs.view());
         let targets = device.tensor(targets.view()).unsqueeze_dim::<3>(0);
         let targets = match &self.random {
@@ -441,6 +445,10 @@ impl Dynamics for Ensemble {
 
     fn action_dim(&self) -> usize {
         self.inputs.mean().len() - self.state_dim
+    }
+
+    fn next_dim(&self) -> usize {
+        self.targets.mean().len() - usize::from(self.predicts_reward)
     }
 
     fn predicts_reward(&self) -> bool {

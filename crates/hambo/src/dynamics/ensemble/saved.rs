@@ -64,7 +64,7 @@ impl Ensemble {
             && sensible(&saved.hidden)
             && saved.random.as_ref().is_none_or(sensible)
             && targets.is_consistent()
-            && outputs == state_dim + usize::from(predicts_reward)
+            && (1..=state_dim).contains(&(outputs.saturating_sub(usize::from(predicts_reward))))
             && (1..inputs.mean().len()).contains(&state_dim);
         if !fits {
             let columns = inputs.mean().len();

@@ -156,8 +156,10 @@ impl GaussianProcess {
             return Err(Error::TooManyRows { rows, most: MAX_ROWS });
         }
         let batch = data.slice(0, rows);
-        let (inputs, targets) =
-            (batch.inputs(), batch.targets(Target::Difference, settings.learn_reward));
+        let (inputs, targets) = (
+            batch.inputs(),
+            batch.targets(Target::Difference, batch.states.ncols(), settings.learn_reward),
+        );
         let (input_scale, target_scale) = match &settings.scales {
             Some(given) => (
                 chosen("scales of the inputs", &given.inputs, inputs.ncols())?,
