@@ -133,7 +133,7 @@ python-third-parties environment="target/python-third-parties":
     set -euo pipefail
     if [ ! -e {{environment}} ]; then
         python3 -m venv {{environment}}
-        {{environment}}/bin/pip install --quiet pytest gymnasium[mujoco] minari[hdf5,arrow] stable-baselines3 d3rlpy polars pyarrow duckdb onnx matplotlib pandas mlflow wandb tensorboard tensorboardX
+        {{environment}}/bin/pip install --quiet pytest gymnasium[mujoco] minari[hdf5,arrow] stable-baselines3 d3rlpy polars pyarrow duckdb deltalake pyiceberg[sql-sqlite] onnx matplotlib pandas mlflow wandb tensorboard tensorboardX
     fi
     {{environment}}/bin/pip install --quiet --force-reinstall --no-deps target/wheels/hambo-*.whl
     bin="$(realpath {{environment}}/bin)"

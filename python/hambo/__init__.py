@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ._dataset import Dataset, Episode
     from ._evaluate import evaluate
     from ._evaluation import Evaluation
-    from ._export import export_onnx
+    from ._export import export_policy
     from ._findings import (
         ConstraintResult,
         HowClose,
@@ -100,7 +100,7 @@ __all__ = [
     "collect",
     "errors",
     "evaluate",
-    "export_onnx",
+    "export_policy",
     "fit",
     "fit_many",
     "learn",
@@ -117,7 +117,7 @@ _HOMES = {
     "_dataset": ("Dataset", "Episode"),
     "_evaluate": ("evaluate",),
     "_evaluation": ("Evaluation",),
-    "_export": ("export_onnx",),
+    "_export": ("export_policy",),
     "_findings": (
         "ConstraintResult",
         "HowClose",

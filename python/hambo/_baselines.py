@@ -85,7 +85,7 @@ def baselines(
     with watched(progress) as course:
         text = _native.baselines(
             model._inner,
-            policy_function(policy, model.action_dim, deterministic, columns),
+            policy_function(policy, model.action_dim, deterministic, columns, len(model.choices)),
             json.dumps(plan),
             checked_seed(seed),
             data=None if data is None else data._inner,

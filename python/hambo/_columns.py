@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._checks import checked_names
+from ._checks import checked_count, checked_names
 from ._functions import Array
 from .errors import DataError, SettingError
 
-__all__ = ["Columns", "Names", "sources_of_episodes"]
+__all__ = ["Choices", "Columns", "Names", "one_hot", "sizes_of", "sources_of_episodes"]
+
+Choices: TypeAlias = "int | Sequence[int]"
+"""How many choices an action has, or each of its columns; 0 for a column that is a number."""
 
 Names = tuple[list[str], list[str]]
 """Of the states and of the actions."""
@@ -62,29 +65,30 @@ class Columns:
         self,
         state_names: Sequence[str] | None,
         action_names: Sequence[str] | None,
-        discrete_actions: int | None,
+        discrete_actions: Choices | None,
     ) -> Names | None:
         """Names of all columns, if somebody gave any."""
         if state_names is None and action_names is None:
             return None
-        actions = self.actions.shape[1] if discrete_actions is None else discrete_actions
         return (
             _names(state_names, "state", self.states.shape[1]),
-            _names(action_names, "action", actions, are_choices=discrete_actions is not None),
+            _action_names(action_names, self.actions.shape[1], discrete_actions),
         )
 
-    def dataset(self, names: Names | None, discrete_actions: int | None) -> _native.Dataset:
+    def dataset(self, names: Names | None, discrete_actions: Choices | None) -> _native.Dataset:
         """Used where they are if nothing is missing."""
         actions, choices = self.actions, discrete_actions
-        if names is not None and choices is not None:
+        if choices is not None and (names is not None or not isinstance(choices, int)):
+            if names is None:
+                names = self.names(None, ["action"], choices)
             # The native library would name the choices by itself.
-            actions, choices = _one_hot(self.given_actions, choices), None
+            actions, choices = one_hot(self.given_actions, sizes_of(choices)), None
         if self.next_states is None or choices is not None:
             return self._assembled(actions, names, choices)
         columns = (self.states, actions, self.rewards, self.next_states)
         return _native.Dataset.from_marked(*columns, self.terminated, self.truncated, self._episode(), names, [])
 
-    def _assembled(self, actions: Array, names: Names | None, discrete_actions: int | None) -> _native.Dataset:
+    def _assembled(self, actions: Array, names: Names | None, discrete_actions: Choices | None) -> _native.Dataset:
         """Read as a table of these columns would be."""
         mapping: dict[str, Any] = {"discrete_actions": discrete_actions}
         columns: list[tuple[str, npt.NDArray[Any]]] = []
@@ -120,15 +124,42 @@ class Columns:
         return None if self.episode is None else np.ascontiguousarray(self.episode, dtype=np.int64)
 
 
-def _names(given: Sequence[str] | None, stem: str, width: int, are_choices: bool = False) -> list[str]:
+def sizes_of(discrete_actions: Choices) -> list[int]:
+    """How many choices each column of the action has; 0 for one that is a number."""
+    if isinstance(discrete_actions, int):
+        return [discrete_actions]
+    return [checked_count(size, "discrete_actions") for size in discrete_actions]
+
+
+def _action_names(given: Sequence[str] | None, width: int, discrete_actions: Choices | None) -> list[str]:
+    """One name per encoded column: of each choice, or of a column, which is then numbered."""
+    if discrete_actions is None:
+        return _names(given, "action", width)
+    sizes = sizes_of(discrete_actions)
+    encoded = sum(max(size, 1) for size in sizes)
+    names = ["action"] if given is None else checked_names(given, "action_names")
+    if len(names) == encoded:
+        return names
+    if len(names) == 1 and len(sizes) > 1:
+        names = [f"{names[0]}_{column}" for column in range(len(sizes))]
+    if len(names) != len(sizes):
+        raise SettingError(
+            f"`action_names` has {len(names)} names, but there are {encoded} choices; name each of them, or each of "
+            f"the {len(sizes)} columns"
+        )
+    of_column = [
+        [name] if size == 0 else [f"{name}_{index}" for index in range(size)]
+        for name, size in zip(names, sizes, strict=True)
+    ]
+    return [name for names in of_column for name in names]
+
+
+def _names(given: Sequence[str] | None, stem: str, width: int) -> list[str]:
     if given is None:
         return [f"{stem}_{index}" for index in range(width)]
     names = checked_names(given, f"{stem}_names")
-    if are_choices and len(names) == 1:
-        return [f"{names[0]}_{index}" for index in range(width)]
     if len(names) != width:
-        columns = "choices" if are_choices else "columns"
-        raise SettingError(f"`{stem}_names` has {len(names)} names, but there are {width} {columns}; name each of them")
+        raise SettingError(f"`{stem}_names` has {len(names)} names, but there are {width} columns; name each of them")
     return names
 
 
@@ -136,16 +167,27 @@ def _one_by_one(block: Array, names: list[str]) -> list[tuple[str, npt.NDArray[A
     return [(name, np.ascontiguousarray(block[:, index], dtype=np.float64)) for index, name in enumerate(names)]
 
 
-def _one_hot(given: npt.NDArray[Any], choices: int) -> Array:
-    numbers = given.reshape(-1)
-    wrong = np.flatnonzero((numbers != np.floor(numbers)) | (numbers < 0) | (numbers >= choices))
-    if len(wrong):
+def one_hot(given: npt.NDArray[Any], sizes: Sequence[int]) -> Array:
+    """A one and zeros for every choice, side by side; numbers stay what they are."""
+    columns = given.reshape(len(given), -1)
+    if columns.shape[1] != len(sizes):
         raise DataError(
-            f"row {wrong[0]}: the action is {numbers[wrong[0]]}; `discrete_actions` expects whole numbers from 0 to "
-            f"{choices - 1}"
+            f"`discrete_actions` speaks of {len(sizes)} columns, but actions have {columns.shape[1]}; give a number "
+            "for each, and 0 for what is no choice"
         )
-    encoded: Array = np.eye(choices, dtype=np.float32)[numbers.astype(np.int64)]
-    return encoded
+    parts = []
+    for numbers, size in zip(columns.T, sizes, strict=True):
+        if size == 0:
+            parts.append(numbers.astype(np.float32)[:, np.newaxis])
+            continue
+        wrong = np.flatnonzero((numbers != np.floor(numbers)) | (numbers < 0) | (numbers >= size))
+        if len(wrong):
+            raise DataError(
+                f"row {wrong[0]}: the action is {numbers[wrong[0]]}; `discrete_actions` expects whole numbers from 0 "
+                f"to {size - 1}"
+            )
+        parts.append(np.eye(size, dtype=np.float32)[numbers.astype(np.int64)])
+    return np.ascontiguousarray(np.concatenate(parts, axis=1))
 
 
 def _numbers(values: npt.ArrayLike, name: str) -> Array:

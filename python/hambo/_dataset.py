@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._columns import Columns, sources_of_episodes
+from ._columns import Choices, Columns, sources_of_episodes
 from ._episodes import Parts, concatenated, put_together, selected, split, taken_apart, transitions_frame
 from ._functions import Array
 from ._mapping import ArrowBatches, ArrowStream, ColumnNames, arrow_stream, mapping_of
@@ -83,7 +83,7 @@ class Dataset:
         source_column: str | None = None,
         probability: str | None = None,
         log_probability: str | None = None,
-        discrete_actions: int | None = None,
+        discrete_actions: Choices | None = None,
     ) -> Dataset:
         """Read a file, a folder, a pattern such as ``logs/*.parquet``, or a Minari id.
 
@@ -112,7 +112,8 @@ class Dataset:
             Which column says how probable the logged action was, or its density, or the logarithm of that, for
             estimators that weigh logged episodes. No bound depends on it.
         discrete_actions
-            The action is the number of a choice, from 0 to one less than this, and is one-hot encoded.
+            The action is the number of a choice, from 0 to one less than this, and is one-hot encoded. If it has
+            several columns, a list of such numbers, with 0 for columns that are no choices.
         """
         columns = {name: value for name, value in locals().items() if name not in ("cls", "source")}
         return cls._of(_native.Dataset.open(os.fspath(source), mapping_of(columns)))
@@ -167,7 +168,7 @@ class Dataset:
         truncated: npt.ArrayLike | None = None,
         episode: npt.ArrayLike | None = None,
         source: npt.ArrayLike | None = None,
-        discrete_actions: int | None = None,
+        discrete_actions: Choices | None = None,
         state_names: Sequence[str] | None = None,
         action_names: Sequence[str] | None = None,
     ) -> Dataset:
@@ -195,10 +196,11 @@ class Dataset:
         source
             ``[rows]``: where each row's episode came from, such as a policy, a machine, a week or a patient.
         discrete_actions
-            The action is the number of a choice, from 0 to one less than this, and is one-hot encoded.
+            The action is the number of a choice, from 0 to one less than this, and is one-hot encoded. If it has
+            several columns, a list of such numbers, with 0 for columns that are no choices.
         state_names, action_names
-            Names of the columns, for expressions, messages and reports. Choices have one name each, or one name in
-            all, which is then numbered.
+            Names of the columns, for expressions, messages and reports. Choices have one name each, or a column of
+            them has one, which is then numbered.
         """
         columns = Columns(states, actions, rewards, next_states, terminated, truncated, episode)
         names = columns.names(state_names, action_names, discrete_actions)
@@ -289,7 +291,7 @@ class Dataset:
         )
 
     @classmethod
-    def from_minari(cls, source: Any, *, discrete_actions: int | None = None) -> Dataset:
+    def from_minari(cls, source: Any, *, discrete_actions: Choices | None = None) -> Dataset:
         """Read a Minari dataset.
 
         Parameters
@@ -321,6 +323,34 @@ class Dataset:
         from ._sb3 import from_replay_buffer
 
         return from_replay_buffer(buffer, scaled_actions)
+
+    @classmethod
+    def from_rlds(cls, episodes: Iterable[Any], *, discrete_actions: int | Sequence[int] | None = None) -> Dataset:
+        """Use episodes of RLDS, as TensorFlow Datasets and Open X-Embodiment have them, from any iterator.
+
+        Parameters
+        ----------
+        episodes
+            Each a dictionary with ``steps``, or the steps themselves: dictionaries with ``observation``, ``action``,
+            ``reward`` and the flags ``is_first``, ``is_last`` and ``is_terminal``, of NumPy arrays or what can be made
+            into them (``tfds.as_numpy``). A last step that is not terminal is a truncation. Observations and actions
+            of several parts are put side by side, with their names; images are refused.
+        discrete_actions
+            As for `from_arrays`.
+        """
+        from ._rlds import from_rlds
+
+        return from_rlds(episodes, discrete_actions)
+
+    @classmethod
+    def from_d3rlpy(cls, buffer: Any) -> Dataset:
+        """Use the episodes of a replay buffer of d3rlpy, or the file that its ``dump`` wrote.
+
+        Choices among actions are recognised in a buffer; of a file `open` takes ``discrete_actions``.
+        """
+        from ._d3rlpy import from_d3rlpy
+
+        return from_d3rlpy(buffer)
 
     @classmethod
     def from_gymnasium(cls, env: Any, policy: Any = None, steps: int = 10_000, **options: Any) -> Dataset:

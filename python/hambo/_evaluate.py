@@ -263,10 +263,10 @@ def evaluate(
         "constraints": list(parts.items()),
         "baseline": None
         if against is None or against == "logged"
-        else policy_function(against, model.action_dim, deterministic, seen),
+        else policy_function(against, model.action_dim, deterministic, seen, len(model.choices)),
         "log_prob": log_prob_function(log_prob, policy, deterministic, seen),
     }
-    acts = policy_function(policy, model.action_dim, deterministic, seen)
+    acts = policy_function(policy, model.action_dim, deterministic, seen, len(model.choices))
     known = {**called, "policy": acts, "trained_on": None if trained_on is None else trained_on.fingerprint}
     cached = Cached(checked_folder(cache), model, plan, seed, known)
     text = cached.recall()

@@ -41,7 +41,7 @@ TransitionFunction: TypeAlias = "Callable[[Array, Array, Array], Any] | str | os
 
 
 def policy_function(
-    policy: Policy, action_dim: int, deterministic: bool, inputs: Sequence[int] = ()
+    policy: Policy, action_dim: int, deterministic: bool, inputs: Sequence[int] = (), parts: int = 0
 ) -> Callable[[Array], Array] | str:
     """A function from states to float32 actions, or the path of an ONNX file, which chooses its inputs itself."""
     if isinstance(policy, (str, os.PathLike)):
@@ -50,7 +50,7 @@ def policy_function(
 
     def actions(states: Array) -> Array:
         seen = np.ascontiguousarray(states[:, inputs]) if inputs else states
-        return _rows(act(seen), "policy", len(states), action_dim)
+        return _rows(act(seen), len(states), action_dim, parts)
 
     return actions
 
@@ -94,9 +94,11 @@ def _own_log_prob(policy: Any, deterministic: bool) -> Any:
 def _by_stable_baselines(algorithm: Any, policy: Any, states: Array, actions: Array) -> Any:
     """Densities of an on-policy algorithm, which has one for every action that it samples."""
     torch = sys.modules["torch"]
-    is_choice = hasattr(algorithm.action_space, "n")
     chosen: Any = actions
-    if is_choice:
+    if hasattr(algorithm.action_space, "nvec"):
+        ends = np.cumsum(algorithm.action_space.nvec)
+        chosen = np.stack([part.argmax(axis=1) for part in np.split(actions, ends[:-1], axis=1)], axis=1)
+    elif hasattr(algorithm.action_space, "n"):
         chosen = (actions.argmax(axis=1) if actions.shape[1] > 1 else actions[:, 0]).astype(np.int64)
     with torch.no_grad():
         observations = torch.as_tensor(states, device=policy.device)
@@ -221,30 +223,17 @@ def _array(found: Any, part: str) -> npt.NDArray[Any]:
     return array
 
 
-def _rows(found: Any, part: str, rows: int, width: int) -> Array:
-    array = _array(found, part)
+def _rows(found: Any, rows: int, width: int, parts: int) -> Array:
+    """Actions as the data has them, or a number for each of their parts: that of a choice, or itself."""
+    array = _array(found, "policy")
     if array.ndim == 1 and len(array) == rows:
-        if array.dtype.kind in "iu" and width > 1:
-            array = _one_hot(array, width)
-        else:
-            array = array[:, np.newaxis]
-    if array.shape != (rows, width):
+        array = array[:, np.newaxis]
+    if array.shape not in {(rows, width), (rows, parts)}:
         raise SuppliedError(
-            f"the {part} returned shape {array.shape} for a batch of {rows} states; "
+            f"the policy returned shape {array.shape} for a batch of {rows} states; "
             f"return [{rows}, {width}], one row for each state"
         )
     return np.ascontiguousarray(array, dtype=np.float32)
-
-
-def _one_hot(choices: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
-    """Numbers of choices as the data has them, see `discrete_actions`."""
-    if choices.min() < 0 or choices.max() >= count:
-        raise SuppliedError(
-            f"the policy chose {int(choices.min())} to {int(choices.max())}, but the data has the "
-            f"choices 0 to {count - 1}"
-        )
-    encoded: npt.NDArray[Any] = np.eye(count, dtype=np.float32)[choices]
-    return encoded
 
 
 def _kind(value: Any) -> str:

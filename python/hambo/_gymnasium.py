@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ._checks import checked_count, checked_seed
+from ._columns import Choices, sizes_of
 from ._dataset import Dataset
 from ._functions import Array, policy_function
 from .errors import SettingError
@@ -62,11 +64,12 @@ def collect(
             "together with Dataset.concat"
         )
     check_observations(env.observation_space)
-    choices = getattr(env.action_space, "n", None)
+    choices = choices_of(env.action_space)
+    sizes = [] if choices is None else sizes_of(choices)
     act: Callable[[Array], Array] | None = None
     if policy is not None:
-        width = int(choices or np.prod(env.action_space.shape))
-        function = policy_function(policy, width, deterministic)
+        width = sum(sizes) if sizes else int(np.prod(env.action_space.shape))
+        function = policy_function(policy, width, deterministic, parts=len(sizes))
         if isinstance(function, str):
             raise SettingError("an ONNX file cannot drive an environment; give the policy as a callable")
         act = function
@@ -78,7 +81,8 @@ def collect(
             action = env.action_space.sample()
         else:
             row = act(np.asarray(state, dtype=np.float32).reshape(1, -1))[0]
-            action = int(row.argmax()) if choices else row.reshape(env.action_space.shape)
+            action = _chosen(row, sizes) if sizes else row
+            action = int(action[0]) if env.action_space.shape == () else action.reshape(env.action_space.shape)
         next_state, reward, ended, cut, _ = env.step(action)
         states.append(np.asarray(state, dtype=np.float32).reshape(-1))
         actions.append(np.asarray(action))
@@ -92,16 +96,33 @@ def collect(
     _log.info("collected %d steps", steps)
     return Dataset.from_arrays(
         np.stack(states),
-        np.stack(actions).reshape(steps, -1) if not choices else np.stack(actions),
+        np.stack(actions).reshape(steps, -1),
         np.array(rewards),
         np.stack(next_states),
         terminated=np.array(terminated),
         # The end of the log cuts the last episode off.
         truncated=np.array(truncated[:-1] + [truncated[-1] or not terminated[-1]]),
-        discrete_actions=None if choices is None else int(choices),
+        discrete_actions=choices,
         state_names=state_names,
         action_names=action_names,
     )
+
+
+def choices_of(space: Any) -> Choices | None:
+    """How many choices the actions of a space have, if they are choices: Discrete, MultiDiscrete or MultiBinary."""
+    if hasattr(space, "nvec"):
+        return [int(size) for size in np.asarray(space.nvec).reshape(-1)]
+    if type(space).__name__ == "MultiBinary":
+        return [2] * int(np.prod(space.shape))
+    return int(space.n) if hasattr(space, "n") else None
+
+
+def _chosen(row: Array, sizes: list[int]) -> npt.NDArray[np.int64]:
+    """Numbers of choices, of a row that says them, or holds a one or the highest score for each."""
+    if len(row) == len(sizes):
+        return row.astype(np.int64)
+    ends = np.cumsum(sizes)
+    return np.array([part.argmax() for part in np.split(row, ends[:-1])], dtype=np.int64)
 
 
 def check_observations(space: Any) -> None:

@@ -44,7 +44,7 @@ class ColumnNames(TypedDict, total=False):
     source_column: str | None
     probability: str | None
     log_probability: str | None
-    discrete_actions: int | None
+    discrete_actions: int | Sequence[int] | None
 
 
 def mapping_of(columns: Mapping[str, Any]) -> str:

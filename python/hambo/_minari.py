@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from ._columns import Choices
 from ._dataset import Dataset
-from ._gymnasium import check_observations
+from ._flatten import flattened
+from ._gymnasium import check_observations, choices_of
 from .errors import DataError, SettingError
 
 __all__ = ["from_minari"]
 
 
-def from_minari(source: Any, discrete_actions: int | None) -> Dataset:
+def from_minari(source: Any, discrete_actions: Choices | None) -> Dataset:
     """All episodes that it has."""
     if isinstance(source, (str, os.PathLike)):
         choices = _stored_choices(source) if discrete_actions is None else discrete_actions
@@ -24,29 +26,38 @@ def from_minari(source: Any, discrete_actions: int | None) -> Dataset:
     if not hasattr(source, "iterate_episodes"):
         raise SettingError(f"a `{type(source).__name__}` is no Minari dataset; give its id, its folder or the object")
     space = getattr(source, "action_space", None) or getattr(getattr(source, "spec", None), "action_space", None)
-    first_choice = 0
-    if discrete_actions is None and type(space).__name__ == "Discrete":
-        discrete_actions, first_choice = int(space.n), int(getattr(space, "start", 0))  # type: ignore[union-attr]
+    first_choice: Any = 0
+    if discrete_actions is None:
+        discrete_actions = choices_of(space)
+        if discrete_actions is not None:
+            first_choice = np.asarray(getattr(space, "start", 0)).reshape(-1)
     observations = getattr(source, "observation_space", None)
-    if observations is not None:
+    if observations is not None and not hasattr(observations, "spaces"):
         check_observations(observations)
     parts = [_rows(number, episode) for number, episode in enumerate(source.iterate_episodes())]
     if not parts:
         raise DataError("the Minari dataset has no episodes")
+    names = {part.pop("names") for part in parts}
     columns: dict[str, Any] = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    columns["actions"] = columns["actions"] - first_choice if first_choice else columns["actions"]
-    return Dataset.from_arrays(**columns, discrete_actions=discrete_actions)
+    if np.any(first_choice):
+        columns["actions"] = columns["actions"].reshape(len(columns["actions"]), -1) - first_choice
+    state_names = next(iter(names))
+    if len(names) > 1:
+        raise DataError("episodes have different observations; give those of one kind")
+    return Dataset.from_arrays(
+        **columns, discrete_actions=discrete_actions, state_names=None if state_names is None else list(state_names)
+    )
 
 
 def _rows(number: int, episode: Any) -> dict[str, Any]:
-    observations = np.asarray(episode.observations)
-    if observations.dtype == object or isinstance(episode.observations, (dict, tuple)):
-        raise DataError("observations of several parts cannot be used; flatten them first")
-    observations = observations.reshape(len(observations), -1)
+    observations, names = flattened(episode.observations, "observation")
+    actions, _ = flattened(episode.actions, "action")
     rewards = np.asarray(episode.rewards)
+    is_one_box = not isinstance(episode.observations, (dict, tuple))
     return {
+        "names": None if is_one_box else tuple(name.removeprefix("observation.") for name in names),
         "states": observations[:-1],
-        "actions": np.asarray(episode.actions),
+        "actions": actions,
         "rewards": rewards,
         "next_states": observations[1:],
         "terminated": np.asarray(episode.terminations),
@@ -55,7 +66,7 @@ def _rows(number: int, episode: Any) -> dict[str, Any]:
     }
 
 
-def _stored_choices(source: str | os.PathLike[str]) -> int | None:
+def _stored_choices(source: str | os.PathLike[str]) -> Choices | None:
     """How many choices the stored action space has; None if it is not discrete, or is not told."""
     root = os.environ.get("MINARI_DATASETS_PATH") or Path.home() / ".minari" / "datasets"
     for folder in (Path(source), Path(root) / source):
@@ -67,7 +78,9 @@ def _stored_choices(source: str | os.PathLike[str]) -> int | None:
             space = json.loads(space) if isinstance(space, str) else space
         except ValueError:
             return None
-        if not isinstance(space, dict) or space.get("type") != "Discrete" or space.get("start", 0) != 0:
+        if not isinstance(space, dict) or np.any(space.get("start", 0)):
             return None
-        return int(space["n"])
+        if space.get("type") == "MultiDiscrete":
+            return [int(size) for size in np.asarray(space["nvec"]).reshape(-1)]
+        return int(space["n"]) if space.get("type") == "Discrete" else None
     return None

@@ -99,6 +99,11 @@ class Model:
         return int(self._about["action_dim"])
 
     @property
+    def choices(self) -> list[int]:
+        """What actions are made of: how many values each choice has, and 0 for a number."""
+        return list(self._about["choices"])
+
+    @property
     def state_names(self) -> list[str]:
         """Names of the state columns, as expressions use them."""
         return list(self._about["state_names"])

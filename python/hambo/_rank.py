@@ -133,7 +133,10 @@ def _looks(
     with watched(progress) as course:
         return _native.look(
             model._inner,
-            [policy_function(policy, model.action_dim, deterministic, columns) for policy in policies],
+            [
+                policy_function(policy, model.action_dim, deterministic, columns, len(model.choices))
+                for policy in policies
+            ],
             json.dumps(plan),
             checked_seed(options["seed"]),
             reward=None if reward is None else transition_function(reward, "reward"),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ._checks import given_as
 from ._dataset import Dataset
-from ._gymnasium import check_observations
+from ._gymnasium import check_observations, choices_of
 from .errors import DataError, SettingError
 
 __all__ = ["from_replay_buffer"]
@@ -36,18 +36,18 @@ def from_replay_buffer(given: Any, scaled_actions: bool) -> Dataset:
     whole = {name: np.concatenate(parts) for name, parts in columns.items()}
     if len(whole["rewards"]) == 0:
         raise DataError(nothing)
-    choices = getattr(buffer.action_space, "n", None)
+    choices = choices_of(buffer.action_space)
     actions = whole["actions"]
     if choices is None and scaled_actions:
         actions = _unscaled(actions, buffer.action_space)
     return Dataset.from_arrays(
         whole["states"],
-        actions if choices is None else actions.reshape(-1) - int(getattr(buffer.action_space, "start", 0)),
+        actions if choices is None else actions - np.asarray(getattr(buffer.action_space, "start", 0)).reshape(-1),
         whole["rewards"],
         whole["next_states"],
         terminated=whole["terminated"],
         truncated=whole["truncated"],
-        discrete_actions=None if choices is None else int(choices),
+        discrete_actions=choices,
     )
 
 

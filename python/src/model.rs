@@ -35,6 +35,8 @@ struct About<'a> {
     action_dim: usize,
     /// Earlier steps that it sees.
     history: usize,
+    /// How many values the choices among the actions have; 0 for a number.
+    choices: Vec<usize>,
     members: usize,
     predicts_reward: bool,
     state_names: &'a [String],
@@ -159,6 +161,7 @@ impl Model {
             state_dim: model.present_dim(),
             history: model.history.as_ref().map_or(0, |history| history.steps),
             action_dim: dynamics.action_dim(),
+            choices: model.choices().sizes(),
             members: dynamics.members(),
             predicts_reward: dynamics.predicts_reward(),
             state_names: &names.states,

@@ -103,6 +103,10 @@ impl<P: Policy> Policy for Stoppable<P> {
         }
     }
 
+    fn gives_scores(&self) -> bool {
+        self.policy.gives_scores()
+    }
+
     fn may_be_shared(&self) -> bool {
         self.policy.may_be_shared()
     }

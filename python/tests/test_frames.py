@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,3 +59,38 @@ def test_without_pandas_there_is_a_clear_message(data: hambo.Dataset, monkeypatc
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(hambo.errors.SettingError, match="`to_frame` needs pandas: `pip install pandas`"):
         data.to_frame()
+
+
+def walk() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    return {
+        "episode": np.arange(60) // 20,
+        "x": np.cumsum(rng.normal(size=60)),
+        "u": rng.normal(size=60),
+        "reward": rng.normal(size=60),
+    }
+
+
+def test_delta_tables_come_through_polars_and_duckdb(tmp_path: Path) -> None:
+    polars, deltalake = pytest.importorskip("polars"), pytest.importorskip("deltalake")
+    duckdb, folder = pytest.importorskip("duckdb"), str(tmp_path / "logs")
+    polars.DataFrame(walk()).write_delta(folder)
+    mapped: dict[str, Any] = {"state": "x", "action": "u", "episode": "episode"}
+    data = hambo.Dataset.from_arrow(polars.read_delta(folder), **mapped)
+    logs = deltalake.DeltaTable(folder).to_pyarrow_table()
+    assert len(logs) == 60 and len(data) == 57
+    assert hambo.Dataset.from_arrow(duckdb.sql("from logs"), **mapped) == data
+
+
+def test_iceberg_tables_come_through_polars_and_duckdb(tmp_path: Path) -> None:
+    polars, sql = pytest.importorskip("polars"), pytest.importorskip("pyiceberg.catalog.sql")
+    pytest.importorskip("duckdb")
+    catalog = sql.SqlCatalog("c", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}/logs")
+    catalog.create_namespace("plant")
+    logs = polars.DataFrame(walk()).to_arrow()
+    table = catalog.create_table("plant.logs", schema=logs.schema)
+    table.append(logs)
+    mapped: dict[str, Any] = {"state": "x", "action": "u", "episode": "episode"}
+    data = hambo.Dataset.from_arrow(polars.scan_iceberg(table).collect(), **mapped)
+    assert len(data) == 57
+    assert hambo.Dataset.from_arrow(table.scan().to_duckdb("logs").sql("from logs"), **mapped) == data

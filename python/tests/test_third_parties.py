@@ -89,22 +89,11 @@ def test_stable_baselines_models_are_policies(algorithm: str, gym_model: hambo.M
 def test_stable_baselines_models_are_exported(algorithm: str, gym_model: hambo.Model, tmp_path: Path) -> None:
     agents, onnx = pytest.importorskip("stable_baselines3"), pytest.importorskip("onnx.reference")
     agent = getattr(agents, algorithm)("MlpPolicy", pendulum(), seed=0, device="cpu")
-    hambo.export_onnx(agent, tmp_path / "policy.onnx")
+    hambo.export_policy(agent, tmp_path / "policy.onnx")
     states = np.random.default_rng(0).standard_normal((7, 3)).astype(np.float32)
     (actions,) = onnx.ReferenceEvaluator(str(tmp_path / "policy.onnx")).run(None, {"state": states})
     assert np.allclose(actions, agent.predict(states, deterministic=True)[0], atol=1e-5)
     assert abs(bound_of(gym_model, str(tmp_path / "policy.onnx")) - bound_of(gym_model, agent)) < 1e-3
-
-
-@pytest.mark.parametrize("algorithm", ["PPO", "DQN"])
-def test_exported_choices_are_scores(algorithm: str, tmp_path: Path) -> None:
-    agents, onnx = pytest.importorskip("stable_baselines3"), pytest.importorskip("onnx.reference")
-    agent = getattr(agents, algorithm)("MlpPolicy", "CartPole-v1", seed=0, device="cpu")
-    hambo.export_onnx(agent, tmp_path / "policy.onnx")
-    states = np.random.default_rng(0).standard_normal((7, 4)).astype(np.float32)
-    (scores,) = onnx.ReferenceEvaluator(str(tmp_path / "policy.onnx")).run(None, {"state": states})
-    assert scores.shape == (7, 2)
-    assert (scores.argmax(axis=1) == agent.predict(states, deterministic=True)[0]).all()
 
 
 def test_normalised_observations_are_exported(tmp_path: Path) -> None:
@@ -113,15 +102,15 @@ def test_normalised_observations_are_exported(tmp_path: Path) -> None:
 
     env = VecNormalize(DummyVecEnv([pendulum]))
     agent = agents.PPO("MlpPolicy", env, n_steps=64, seed=0, device="cpu").learn(64)
-    hambo.export_onnx(agent, tmp_path / "policy.onnx", normalize=env)
+    hambo.export_policy(agent, tmp_path / "policy.onnx", normalize=env)
     states = np.random.default_rng(0).standard_normal((7, 3)).astype(np.float32)
     (actions,) = onnx.ReferenceEvaluator(str(tmp_path / "policy.onnx")).run(None, {"state": states})
     assert np.allclose(actions, agent.predict(env.normalize_obs(states), deterministic=True)[0], atol=1e-5)
 
 
 def test_only_such_models_are_exported(tmp_path: Path) -> None:
-    with pytest.raises(hambo.HamboError, match="is no model of Stable-Baselines3"):
-        hambo.export_onnx(lambda states: states, tmp_path / "policy.onnx")
+    with pytest.raises(hambo.HamboError, match="is no model of Stable-Baselines3 or d3rlpy"):
+        hambo.export_policy(lambda states: states, tmp_path / "policy.onnx")
 
 
 def test_d3rlpy_algos_are_policies(gym_model: hambo.Model) -> None:

@@ -46,49 +46,73 @@ pub fn read_as(magic: &[u8], bytes: &[u8]) {
     }
 }
 
-/// Reads bytes as the one Arrow file of a Minari dataset.
-pub fn read_minari_arrow(bytes: &[u8]) {
+/// Reads a folder of these files.
+fn read_folder(files: &[(&str, &[u8])]) {
     let_panics_be_caught();
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let episode = directory.path().join("data").join("0");
-    fs::create_dir_all(&episode).expect("room for it");
-    fs::write(episode.join("part-0.arrow"), bytes).expect("room for it");
+    for (name, bytes) in files {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().expect("it is in the folder")).expect("room for it");
+        fs::write(path, bytes).expect("room for it");
+    }
     let _ = read::open(directory.path(), &Mapping::default());
 }
 
+/// Reads bytes as the one Arrow file of a Minari dataset.
+pub fn read_minari_arrow(bytes: &[u8]) {
+    read_folder(&[("data/0/part-0.arrow", bytes)]);
+}
+
+/// Reads bytes as the one Parquet file of a Minari dataset.
+pub fn read_minari_parquet(bytes: &[u8]) {
+    read_folder(&[("data/0/part-0.parquet", bytes)]);
+}
+
+/// Reads bytes as what a LeRobot dataset tells of itself.
+pub fn read_lerobot(bytes: &[u8]) {
+    let data = include_bytes!("../tests/data/datasets/0/lerobot/data/chunk-000/episode_000000.parquet");
+    read_folder(&[("meta/info.json", bytes), ("data/chunk-000/file-000.parquet", data)]);
+}
+
 /// Loads a model of these files, with checksums that are right.
-fn load_model(document: &[u8], networks: Option<&[u8]>) {
+fn load_model(document: &[u8], networks: &[u8]) {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let mut checksums = format!("{}  model.json\n", blake3::hash(document));
-    fs::write(directory.path().join("model.json"), document).expect("room for it");
-    if let Some(networks) = networks {
-        checksums += &format!("{}  networks.safetensors\n", blake3::hash(networks));
-        fs::write(directory.path().join("networks.safetensors"), networks).expect("room for it");
+    let rest = small_model();
+    // In the order in which they are written.
+    let files = [
+        ("model.json", Some(document)),
+        ("networks.safetensors", Some(networks)),
+        ("random.safetensors", rest.random.as_deref()),
+        ("logged.safetensors", Some(&*rest.logged)),
+        ("episodes.safetensors", Some(&*rest.episodes)),
+        ("data.json", Some(&*rest.origin)),
+    ];
+    let mut checksums = String::new();
+    for (name, bytes) in files {
+        let Some(bytes) = bytes else { continue };
+        checksums += &format!("{}  {name}\n", blake3::hash(bytes));
+        fs::write(directory.path().join(name), bytes).expect("room for it");
     }
-    let logged = &small_model().logged;
-    checksums += &format!("{}  logged.safetensors\n", blake3::hash(logged));
-    fs::write(directory.path().join("logged.safetensors"), logged).expect("room for it");
-    let origin = &small_model().origin;
-    checksums += &format!("{}  data.json\n", blake3::hash(origin));
-    fs::write(directory.path().join("data.json"), origin).expect("room for it");
     fs::write(directory.path().join("checksums.txt"), checksums).expect("room for it");
     let _ = SavedModel::load(directory.path());
 }
 
 /// Loads a small model with another document.
 pub fn load_document(bytes: &[u8]) {
-    load_model(bytes, Some(&small_model().networks));
+    load_model(bytes, &small_model().networks);
 }
 
 /// Loads a small model with other networks.
 pub fn load_networks(bytes: &[u8]) {
-    load_model(&small_model().document, Some(bytes));
+    load_model(&small_model().document, bytes);
 }
 
 struct Files {
     document: Vec<u8>,
     networks: Vec<u8>,
     logged: Vec<u8>,
+    episodes: Vec<u8>,
+    random: Option<Vec<u8>>,
     origin: Vec<u8>,
 }
 
@@ -119,8 +143,10 @@ fn make_small_model() -> Result<Files, Box<dyn std::error::Error>> {
     let document = fs::read(path.join("model.json"))?;
     let networks = fs::read(path.join("networks.safetensors"))?;
     let logged = fs::read(path.join("logged.safetensors"))?;
+    let episodes = fs::read(path.join("episodes.safetensors"))?;
+    let random = fs::read(path.join("random.safetensors")).ok();
     let origin = fs::read(path.join("data.json"))?;
-    Ok(Files { document, networks, logged, origin })
+    Ok(Files { document, networks, logged, episodes, random, origin })
 }
 
 /// Loads bytes as a policy and as a reward.

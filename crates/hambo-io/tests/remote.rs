@@ -27,7 +27,7 @@ mod with_servers {
     }
 
     fn discrete() -> Mapping {
-        Mapping { discrete_actions: Some(5), ..Mapping::default() }
+        Mapping { discrete_actions: Some(read::DiscreteActions::Single(5)), ..Mapping::default() }
     }
 
     /// A server that ends with the test.

@@ -39,7 +39,7 @@ impl Model {
     ) -> Result<Evaluation> {
         let ground = Ground::new(self, task, settings)?;
         let task: &Task = &ground.task;
-        let policy: &dyn Policy = &self.in_present(policy);
+        let policy: &dyn Policy = &self.asked(policy);
         let (game, region) = (ground.game(policy), &ground.region);
         let delta = region.monte_carlo_delta;
         let attack = |objective: &str, game: Game<'_>| {

@@ -26,7 +26,7 @@ impl Model {
         settings: &EvaluationSettings,
         seed: Seed,
     ) -> Result<String> {
-        let (policy, task) = (&self.in_present(policy), &*self.with_history(task));
+        let (policy, task) = (&self.asked(policy), &*self.translated(task));
         let all = self.logged.transitions.transitions();
         let rows = s![..;all.rows().div_ceil(ASKED).max(1), ..];
         let asked = Transitions {

@@ -37,7 +37,7 @@ impl<'a> Ground<'a> {
     ) -> Result<Self> {
         settings.validate()?;
         task.validate()?;
-        let task = model.with_history(task);
+        let task = model.translated(task);
         let exogenous = Exogenous::new(&model.exogenous, &model.episodes);
         let task = match exogenous {
             Some(exogenous) => {

@@ -20,7 +20,7 @@ use crate::nn::Activation;
 use crate::progress::Observer;
 use crate::rng::Seed;
 use crate::rollout::{Moment, TransitionModel};
-use crate::task::{Present, StateBounds, Task};
+use crate::task::{Asked, Choices, Policy, StateBounds, Task};
 use crate::unseen::Unseen;
 
 /// More steps would make states that no memory holds.
@@ -262,18 +262,27 @@ impl Model {
         }
     }
 
-    /// The same task where states are as the model sees them.
-    pub(crate) fn with_history<'a>(&self, task: &'a Task) -> Cow<'a, Task> {
-        match &self.history {
+    /// The same task where states and actions are as the model has them.
+    pub(crate) fn translated<'a>(&self, task: &'a Task) -> Cow<'a, Task> {
+        let mut task = match &self.history {
             Some(history) => Cow::Owned(task.remembering(history)),
             None => Cow::Borrowed(task),
+        };
+        if let Some(against) = task.against.clone() {
+            let asked = |policy| Arc::new(self.asked(policy)) as Arc<dyn Policy>;
+            task.to_mut().against = Some(against.with_policy(asked));
         }
+        task
     }
 
-    /// A policy, or anybody else, who sees no more than the present.
-    pub(crate) fn in_present<P>(&self, part: P) -> Present<P> {
-        let columns = self.present_dim();
-        Present { part, columns }
+    /// A policy that sees no more than the present, and acts as the logs have it.
+    pub(crate) fn asked<P>(&self, policy: P) -> Asked<P> {
+        Asked { policy, columns: self.present_dim(), choices: Arc::new(self.choices()) }
+    }
+
+    /// How actions are made up of choices and numbers.
+    pub fn choices(&self) -> Choices {
+        Choices::in_actions(self.logged.transitions.actions.view())
     }
 
     /// Columns of the present state.

@@ -95,7 +95,7 @@ impl Model {
         for (index, policy) in policies.iter().enumerate() {
             let (stage, of) = ("screening", policies.len());
             report(observer, &Event { stage, step: index, of, metric: None })?;
-            let policy = self.in_present(*policy);
+            let policy = self.asked(*policy);
             let game = ground.game(&policy);
             let noise = match (game.noise, &ground.errors) {
                 (Noise::Gaussian, Some(errors)) => Noise::Borrowed { errors, scale: 1.0 },

@@ -10,7 +10,7 @@ use hambo::dataset::ValueRange;
 use hambo::dynamics::gp::GpSettings;
 use hambo_io::atomic;
 use hambo_io::profile::Proposal;
-use hambo_io::read::{self, Cut, Mapping};
+use hambo_io::read::{self, Cut, DiscreteActions, Mapping};
 use hambo_io::task::{Bounds, ColumnReference, Limits, OwnBounds};
 use serde_json::Value;
 
@@ -151,7 +151,7 @@ fn example_mapping(mapped: &Mapping) -> Mapping {
         log_probability: one(&mapped.log_probability, "action_logp"),
         cut: mapped.cut.or(Some(Cut::Day)),
         missing: mapped.missing,
-        discrete_actions: mapped.discrete_actions.or(Some(2)),
+        discrete_actions: mapped.discrete_actions.clone().or(Some(DiscreteActions::Single(2))),
     }
 }
 

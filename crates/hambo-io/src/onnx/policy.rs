@@ -10,16 +10,25 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 
 use super::error::{OnnxError, OnnxProblem};
-use super::file::OnnxFile;
+use super::file::{OnnxFile, Port};
 use super::network::{Network, Output};
 use super::probe::Probe;
 use super::write::learned_from;
+
+/// What an output is called that holds a score for each choice.
+const SCORES: [&str; 3] = ["scores", "logits", "q_values"];
+
+/// What a second input is called that takes standard normal draws, and how wide it may be.
+const NOISE: &str = "noise";
+const MOST_NOISE: usize = 1 << 16;
 
 /// A policy in an ONNX file: an action for every state, or a Gaussian from which it is drawn.
 #[derive(Debug)]
 pub struct OnnxPolicy {
     network: Network,
     kind: Kind,
+    /// Columns of standard normal noise that it takes beside the state; 0 if it takes none.
+    noise: usize,
     /// The columns of the state that it takes, in its order; all of them if there are none.
     inputs: Vec<usize>,
     /// The episodes that it was learned from, if the file tells.
@@ -29,6 +38,8 @@ pub struct OnnxPolicy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Deterministic,
+    /// A score for each choice, of which the highest is meant.
+    Scores,
     /// With the standard deviation itself as second output, or its logarithm.
     Gaussian {
         logarithm: bool,
@@ -45,7 +56,8 @@ impl OnnxPolicy {
         let path = path.as_ref();
         let at = |problem: OnnxProblem| problem.at(path);
         let file = OnnxFile::read(path).map_err(at)?;
-        check_input(&file, state_dim).map_err(at)?;
+        let noise = check_inputs(&file, state_dim).map_err(at)?;
+        let widths: Vec<usize> = if noise > 0 { vec![state_dim, noise] } else { vec![state_dim] };
         let (kind, names) = choose_outputs(&file).map_err(at)?;
         let outputs = names.iter().enumerate().map(|(index, name)| Output {
             name: name.clone(),
@@ -55,8 +67,8 @@ impl OnnxPolicy {
             may_be_bool: false,
         });
         let network =
-            Network::prepare(path, &file, vec![state_dim], outputs.collect()).map_err(at)?;
-        let probe = Probe::run(&network, &[state_dim])?;
+            Network::prepare(path, &file, widths.clone(), outputs.collect()).map_err(at)?;
+        let probe = Probe::run(&network, &widths)?;
         probe.check_finite(&network)?;
         if kind == (Kind::Gaussian { logarithm: false }) {
             let negative = probe.outputs[1].indexed_iter().find(|(_, std)| **std < 0.0);
@@ -64,7 +76,13 @@ impl OnnxPolicy {
                 return Err(at(OnnxProblem::NegativeStd { column, value }));
             }
         }
-        Ok(Self { network, kind, inputs: Vec::new(), learned_from: learned_from(&file.proto) })
+        Ok(Self {
+            network,
+            kind,
+            noise,
+            inputs: Vec::new(),
+            learned_from: learned_from(&file.proto),
+        })
     }
 
     /// Reads a policy that takes only some columns of the state, by their names and in this order; all of them if
@@ -94,22 +112,37 @@ impl OnnxPolicy {
         inputs.iter().map(index).collect()
     }
 
-    /// What the file is asked, given whole states.
-    fn asked(&self, states: ArrayView2<'_, f32>) -> Result<Vec<Array2<f32>>, OnnxError> {
-        match self.inputs.is_empty() {
-            true => self.network.run(&[states]),
-            false => self.network.run(&[states.select(Axis(1), &self.inputs).view()]),
+    /// What the file is asked, given whole states and what it draws.
+    fn asked(
+        &self,
+        states: ArrayView2<'_, f32>,
+        noise: impl FnMut((usize, usize)) -> f32,
+    ) -> Result<Vec<Array2<f32>>, OnnxError> {
+        let chosen;
+        let seen = match self.inputs.is_empty() {
+            true => states,
+            false => {
+                chosen = states.select(Axis(1), &self.inputs);
+                chosen.view()
+            }
+        };
+        match self.noise {
+            0 => self.network.run(&[seen]),
+            width => {
+                let noise = Array2::from_shape_fn((states.nrows(), width), noise);
+                self.network.run(&[seen, noise.view()])
+            }
         }
     }
 
     /// Whether actions are drawn at random.
     pub fn is_stochastic(&self) -> bool {
-        self.kind != Kind::Deterministic
+        self.noise > 0 || matches!(self.kind, Kind::Gaussian { .. })
     }
 
-    /// Actions `[batch, d_a]`, of a Gaussian policy the means.
+    /// Actions `[batch, d_a]`, of a Gaussian policy the means, and of one that takes noise those without any.
     pub fn mean_actions(&self, states: ArrayView2<'_, f32>) -> Result<Array2<f32>, OnnxError> {
-        Ok(self.asked(states)?.swap_remove(0))
+        Ok(self.asked(states, |_| 0.0)?.swap_remove(0))
     }
 }
 
@@ -119,7 +152,7 @@ impl Policy for OnnxPolicy {
         states: ArrayView2<'_, f32>,
         draws: &mut RowStreams,
     ) -> Result<Array2<f32>, BoxError> {
-        let mut outputs = self.asked(states)?;
+        let mut outputs = self.asked(states, |(row, _)| draws.row(row).sample(StandardNormal))?;
         let Kind::Gaussian { logarithm } = self.kind else {
             return Ok(outputs.swap_remove(0));
         };
@@ -131,19 +164,36 @@ impl Policy for OnnxPolicy {
         Ok(actions)
     }
 
+    fn gives_scores(&self) -> bool {
+        self.kind == Kind::Scores
+    }
+
     fn learned_from(&self) -> Option<&EpisodeMarks> {
         self.learned_from.as_ref()
     }
 }
 
-fn check_input(file: &OnnxFile, state_dim: usize) -> Result<(), OnnxProblem> {
-    let [input] = &*file.inputs else {
-        let expected = format!(
-            "one, the state ([batch, {state_dim}]); a policy with a memory cannot be evaluated"
-        );
-        return Err(OnnxProblem::Inputs { found: file.input_names(), expected });
+/// How many columns of noise it takes beside the state.
+fn check_inputs(file: &OnnxFile, state_dim: usize) -> Result<usize, OnnxProblem> {
+    let known_width = |port: &Port| match port.shape.as_deref() {
+        Some([_, Some(width)]) => usize::try_from(*width).ok().filter(|&width| width <= MOST_NOISE),
+        _ => None,
     };
-    input.check_input(state_dim, "state")
+    match &*file.inputs {
+        [state] => state.check_input(state_dim, "state").map(|()| 0),
+        [state, noise] if noise.name == NOISE && known_width(noise).is_some() => {
+            state.check_input(state_dim, "state")?;
+            let width = known_width(noise).unwrap_or_default();
+            noise.check_input(width, "noise").map(|()| width)
+        }
+        _ => {
+            let expected = format!(
+                "one, the state ([batch, {state_dim}]), and perhaps `noise` of a known width; a policy with a \
+                 memory cannot be evaluated"
+            );
+            Err(OnnxProblem::Inputs { found: file.input_names(), expected })
+        }
+    }
 }
 
 /// Which outputs the actions come from.
@@ -155,11 +205,13 @@ fn choose_outputs(file: &OnnxFile) -> Result<(Kind, Vec<String>), OnnxProblem> {
         (false, true, false, true) => (Kind::Gaussian { logarithm: false }, &["mean", "std"]),
         (true, false, false, false) => (Kind::Deterministic, &["action"]),
         (false, false, false, false) if found.len() == 1 => {
-            return Ok((Kind::Deterministic, found));
+            let are_scores = SCORES.contains(&found[0].as_str());
+            let kind = if are_scores { Kind::Scores } else { Kind::Deterministic };
+            return Ok((kind, found));
         }
         _ => {
-            let expected = "either `action` (or one output of another name), or `mean` with one of \
-                            `log_std` and `std`; rename or drop the others when exporting \
+            let expected = "either `action` (or one output of another name; `scores` or `logits` where \
+                            the highest is chosen), or `mean` with one of `log_std` and `std`; rename or drop the others when exporting \
                             (torch: `output_names`)";
             return Err(OnnxProblem::Outputs { found, expected });
         }

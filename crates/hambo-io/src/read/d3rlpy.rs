@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
+use super::choices::{DiscreteActions, numbered_names};
 use super::hdf5::Hdf5;
 use super::mapping::Mapping;
-use super::rows::{Rows, Source, numbered, one_hot};
+use super::rows::{Rows, Source};
 use super::table::{ColumnInfo, Key, Kind, Place, Values};
 use crate::error::{Error, Result};
 
@@ -13,7 +14,7 @@ use crate::error::{Error, Result};
 pub(crate) struct D3rlpy {
     file: Hdf5,
     episodes: usize,
-    discrete_actions: Option<usize>,
+    discrete_actions: Option<DiscreteActions>,
     observation: ColumnInfo,
     action: ColumnInfo,
 }
@@ -47,7 +48,7 @@ impl D3rlpy {
         }
         let unknown = ColumnInfo { name: String::new(), width: 0, kind: Kind::Other };
         let (observation, action) = (unknown.clone(), unknown);
-        let discrete_actions = mapping.discrete_actions;
+        let discrete_actions = mapping.discrete_actions.clone();
         let mut found = Self { file, episodes, discrete_actions, observation, action };
         found.observation = found.array("observations_0")?.0;
         found.action = found.array("actions_0")?.0;
@@ -108,11 +109,12 @@ impl Source for D3rlpy {
     }
 
     fn action_dim(&self) -> usize {
-        self.discrete_actions.unwrap_or(self.action.width)
+        let choices = self.discrete_actions.as_ref();
+        choices.map_or(self.action.width, DiscreteActions::encoded_width)
     }
 
     fn names(&self) -> (Vec<String>, Vec<String>) {
-        numbered(self.state_dim(), self.action_dim())
+        numbered_names(self.state_dim(), self.action.width, self.discrete_actions.as_ref())
     }
 
     fn has_integer_actions(&self) -> bool {
@@ -141,8 +143,8 @@ impl Source for D3rlpy {
         let states = states.into_numbers(place(&info))?;
         let (info, actions) =
             self.rows_of(&format!("actions_{piece}"), self.action.width, count)?;
-        let actions = match self.discrete_actions {
-            Some(choices) => one_hot(vec![(place(&info), actions)], choices)?,
+        let actions = match &self.discrete_actions {
+            Some(choices) => choices.encode(vec![(place(&info), actions)])?,
             None => actions.into_numbers(place(&info))?,
         };
         let terminated = self.is_terminated(piece)?;

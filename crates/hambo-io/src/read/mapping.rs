@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::choices::DiscreteActions;
 use super::table::{ColumnInfo, Kind};
 use crate::error::{Error, Result};
 
@@ -62,8 +63,9 @@ pub struct Mapping {
     pub probability: Option<String>,
     /// The same as a logarithm.
     pub log_probability: Option<String>,
-    /// The action is the number of a choice, from 0 to one less than this, and is one-hot encoded.
-    pub discrete_actions: Option<usize>,
+    /// The action is the number of a choice, from 0 to one less than this, and is one-hot encoded. If it has several
+    /// columns, a list of such numbers, with 0 for columns that are no choices.
+    pub discrete_actions: Option<DiscreteActions>,
 }
 
 /// Where a log that goes on and on is cut into episodes.
@@ -211,7 +213,7 @@ pub struct Plan {
     pub step: Option<usize>,
     pub source: Option<usize>,
     pub probability: Option<ProbabilityPlan>,
-    pub discrete_actions: Option<usize>,
+    pub discrete_actions: Option<DiscreteActions>,
     pub cut: Option<Cut>,
     pub missing: Missing,
 }
@@ -260,7 +262,7 @@ impl Mapping {
             missing: self.missing,
             source: finder.optional(Role::Source, self.source.as_deref())?,
             probability: finder.probability(self)?,
-            discrete_actions: self.discrete_actions,
+            discrete_actions: self.discrete_actions.clone(),
         };
         finder.check(&plan)?;
         Ok(plan)
@@ -425,9 +427,10 @@ impl Finder<'_> {
             return Err(self.width(Role::NextState, name, states, next));
         }
         let actions = width(&plan.action);
-        if plan.discrete_actions.is_some() && actions != 1 {
+        let choices = plan.discrete_actions.as_ref().map_or(actions, |each| each.sizes().len());
+        if choices != actions {
             let name = &self.columns[plan.action[0]].name;
-            return Err(self.width(Role::Action, name, 1, actions));
+            return Err(self.width(Role::Action, name, choices, actions));
         }
         let is_time = |&column: &usize| self.columns[column].kind == Kind::Time;
         if plan.cut.is_some() && !plan.step.as_ref().is_some_and(is_time) {

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use hdf5_pure::Group;
 
+use super::choices::{DiscreteActions, numbered_names};
 use super::hdf5::{Array, Hdf5};
 use super::ipc::IpcTable;
 use super::mapping::Mapping;
 use super::parquet::ParquetTable;
-use super::rows::{Rows, Source, numbered};
+use super::rows::{Rows, Source};
 use super::table::{ColumnInfo, Key, Kind, Place, Table, Values};
 use crate::error::{Error, Result};
 
@@ -41,7 +42,7 @@ struct Stored {
 pub(crate) struct Minari {
     path: PathBuf,
     episodes: Episodes,
-    discrete_actions: Option<usize>,
+    discrete_actions: Option<DiscreteActions>,
     observation: ColumnInfo,
     action: ColumnInfo,
 }
@@ -78,7 +79,7 @@ impl Minari {
         if let Some(column) = &mapping.source {
             return Err(Error::NoSources { path, column: column.clone() });
         }
-        let discrete_actions = mapping.discrete_actions;
+        let discrete_actions = mapping.discrete_actions.clone();
         let unknown = ColumnInfo { name: String::new(), width: 0, kind: Kind::Other };
         let (observation, action) = (unknown.clone(), unknown);
         let mut minari = Self { path, episodes, discrete_actions, observation, action };
@@ -201,11 +202,12 @@ impl Source for Minari {
     }
 
     fn action_dim(&self) -> usize {
-        self.discrete_actions.unwrap_or(self.action.width)
+        let choices = self.discrete_actions.as_ref();
+        choices.map_or(self.action.width, DiscreteActions::encoded_width)
     }
 
     fn names(&self) -> (Vec<String>, Vec<String>) {
-        numbered(self.state_dim(), self.action_dim())
+        numbered_names(self.state_dim(), self.action.width, self.discrete_actions.as_ref())
     }
 
     fn has_integer_actions(&self) -> bool {
@@ -265,8 +267,8 @@ impl Source for Minari {
         let (info, values) = stored.observations;
         let observations = values.into_numbers(place(&info))?;
         let (info, values) = stored.actions;
-        let actions = match self.discrete_actions {
-            Some(choices) => super::rows::one_hot(vec![(place(&info), values)], choices)?,
+        let actions = match &self.discrete_actions {
+            Some(choices) => choices.encode(vec![(place(&info), values)])?,
             None => values.into_numbers(place(&info))?,
         };
         let (info, values) = stored.rewards;

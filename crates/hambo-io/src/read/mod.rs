@@ -4,6 +4,7 @@
 //! a dataset in memory ([`open`]) as for a [`store`] of data larger than memory.
 
 mod arrow;
+mod choices;
 mod csv;
 mod d3rlpy;
 mod detect;
@@ -32,6 +33,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use hambo::Dataset;
 
+pub use choices::DiscreteActions;
 pub use detect::Format;
 pub use in_place::{Columns, Marks};
 pub use mapping::{Cut, Mapping, Missing};

@@ -8,9 +8,10 @@ use hambo::dataset::ColumnNames;
 use hambo::task::Reward;
 use ndarray::ArrayView2;
 
+use super::choices::DiscreteActions;
 use super::lerobot::PartNames;
 use super::mapping::{Cut, Missing, Plan, RewardPlan};
-use super::table::{ColumnInfo, Key, Kind, Place, Table, Values};
+use super::table::{ColumnInfo, Key, Kind, Place, Table, Values, side_by_side};
 use super::words::Words;
 use crate::error::{Error, Result};
 use crate::expression::Expression;
@@ -144,12 +145,6 @@ pub(crate) trait Source: Send + Sync {
     fn read(&self, piece: usize) -> Result<Rows>;
 }
 
-/// Names of state and action columns that have none.
-pub(super) fn numbered(states: usize, actions: usize) -> (Vec<String>, Vec<String>) {
-    let name = |what: &str, count: usize| (0..count).map(|i| format!("{what}_{i}")).collect();
-    (name("state", states), name("action", actions))
-}
-
 /// How rows become episodes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rules {
@@ -259,14 +254,16 @@ impl Source for MappedTable {
     }
 
     fn action_dim(&self) -> usize {
-        self.plan.discrete_actions.unwrap_or_else(|| self.width(&self.plan.action))
+        let choices = self.plan.discrete_actions.as_ref();
+        choices.map_or_else(|| self.width(&self.plan.action), DiscreteActions::encoded_width)
     }
 
     fn names(&self) -> (Vec<String>, Vec<String>) {
         let states = self.name(&self.plan.state, "state");
-        let actions = match self.plan.discrete_actions {
-            Some(choices) => (0..choices).map(|choice| format!("action_{choice}")).collect(),
-            None => self.name(&self.plan.action, "action"),
+        let logged = self.name(&self.plan.action, "action");
+        let actions = match &self.plan.discrete_actions {
+            Some(choices) => choices.names(&logged),
+            None => logged,
         };
         (states, actions)
     }
@@ -366,8 +363,8 @@ impl Source for MappedTable {
         Ok(Rows {
             count,
             states: side_by_side(states, count),
-            actions: match plan.discrete_actions {
-                Some(choices) => one_hot(actions, choices)?,
+            actions: match &plan.discrete_actions {
+                Some(choices) => choices.encode(actions)?,
                 None => interleave(actions, count)?,
             },
             rewards,
@@ -433,35 +430,4 @@ fn interleave(columns: Vec<(Place<'_>, Values)>, count: usize) -> Result<Vec<f32
     };
     let columns = columns.into_iter().map(numbers).collect::<Result<Vec<_>>>()?;
     Ok(side_by_side(columns, count))
-}
-
-/// Columns with their widths.
-fn side_by_side(mut columns: Vec<(usize, Vec<f32>)>, count: usize) -> Vec<f32> {
-    if columns.len() == 1 {
-        return columns.remove(0).1;
-    }
-    let total: usize = columns.iter().map(|(width, _)| width).sum();
-    let mut block = vec![0.0; count * total];
-    let mut offset = 0;
-    for (width, numbers) in columns {
-        for (row, source) in block.chunks_exact_mut(total).zip(numbers.chunks_exact(width)) {
-            row[offset..offset + width].copy_from_slice(source);
-        }
-        offset += width;
-    }
-    block
-}
-
-/// Numbers of choices as vectors with a single one.
-pub(crate) fn one_hot(columns: Vec<(Place<'_>, Values)>, choices: usize) -> Result<Vec<f32>> {
-    let mut block = Vec::new();
-    for (place, values) in columns {
-        for (index, choice) in values.into_integers(place)?.into_iter().enumerate() {
-            let chosen = usize::try_from(choice).ok().filter(|&chosen| chosen < choices);
-            let advice = "`discrete_actions` says that choices count from 0 to one less than it";
-            let chosen = chosen.ok_or_else(|| place.bad(index, choice, advice))?;
-            block.extend((0..choices).map(|other| if other == chosen { 1.0 } else { 0.0 }));
-        }
-    }
-    Ok(block)
 }

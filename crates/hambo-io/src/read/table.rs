@@ -110,6 +110,11 @@ impl Place<'_> {
         }
     }
 
+    pub(crate) fn wrong_width(&self, role: &'static str, expected: usize, found: usize) -> Error {
+        let (path, column) = (self.path.to_owned(), self.column.name.clone());
+        Error::ColumnWidth { path, role, column, expected, found }
+    }
+
     fn wrong_kind(&self, found: &'static str, expected: &'static str) -> Error {
         Error::ColumnKind {
             path: self.path.to_owned(),
@@ -231,4 +236,21 @@ impl Values {
             numbers => Ok(numbers.into_integers(place)?.into_iter().map(Key::Number).collect()),
         }
     }
+}
+
+/// Columns with their widths, as one block.
+pub(crate) fn side_by_side(mut columns: Vec<(usize, Vec<f32>)>, count: usize) -> Vec<f32> {
+    if columns.len() == 1 {
+        return columns.remove(0).1;
+    }
+    let total: usize = columns.iter().map(|(width, _)| width).sum();
+    let mut block = vec![0.0; count * total];
+    let mut offset = 0;
+    for (width, numbers) in columns {
+        for (row, source) in block.chunks_exact_mut(total).zip(numbers.chunks_exact(width)) {
+            row[offset..offset + width].copy_from_slice(source);
+        }
+        offset += width;
+    }
+    block
 }

@@ -50,7 +50,7 @@ impl Model {
     ) -> Result<Baselines> {
         let ground = Ground::new(self, task, settings)?;
         let wanted = settings.baselines.clone().unwrap_or_default();
-        let policy: &dyn Policy = &self.in_present(policy);
+        let policy: &dyn Policy = &self.asked(policy);
         let Some(logs) = logs else {
             return said(&ground, &self.episodes, policy, &wanted, seed, observer);
         };

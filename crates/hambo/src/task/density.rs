@@ -41,6 +41,10 @@ impl Policy for WithLogProb {
         Ok(Some(self.log_prob.reward(&transitions)?.mapv(f64::from)))
     }
 
+    fn gives_scores(&self) -> bool {
+        self.policy.gives_scores()
+    }
+
     fn may_be_shared(&self) -> bool {
         self.policy.may_be_shared()
     }

@@ -26,6 +26,11 @@ pub trait Policy: Send + Sync {
         Ok(None)
     }
 
+    /// Whether it gives a score for each choice, of which the highest is meant, where actions are choices.
+    fn gives_scores(&self) -> bool {
+        false
+    }
+
     /// Whether answers depend on states and draws alone, so that several threads may ask in any order. One that keeps a
     /// memory of its calls, or random numbers of its own, must say no.
     fn may_be_shared(&self) -> bool {

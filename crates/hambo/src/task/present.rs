@@ -6,25 +6,35 @@ use std::sync::Arc;
 use ndarray::{Array1, Array2, ArrayView2};
 
 use super::{
-    Against, Baseline, Constraint, InitialStates, Policy, Reward, StateBounds, Task, Termination,
+    Against, Baseline, Choices, Constraint, InitialStates, Policy, Reward, StateBounds, Task,
+    Termination,
 };
 use crate::dataset::{EpisodeMarks, History, Transitions, present};
 use crate::error::BoxError;
 use crate::rng::RowStreams;
 
-/// Somebody who is shown the first so many columns of the state.
-pub(crate) struct Present<P> {
-    pub(crate) part: P,
-    pub(crate) columns: usize,
+/// A rule that is shown the first so many columns of the state.
+struct Present<P> {
+    part: P,
+    columns: usize,
 }
 
-impl<P: Deref<Target: Policy> + Send + Sync> Policy for Present<P> {
+/// A policy that is shown the present state, and whose actions are those of the logs, however it says them.
+pub(crate) struct Asked<P> {
+    pub(crate) policy: P,
+    /// Columns of the present state.
+    pub(crate) columns: usize,
+    pub(crate) choices: Arc<Choices>,
+}
+
+impl<P: Deref<Target: Policy> + Send + Sync> Policy for Asked<P> {
     fn act(
         &self,
         states: ArrayView2<'_, f32>,
         draws: &mut RowStreams,
     ) -> Result<Array2<f32>, BoxError> {
-        self.part.act(present(states, self.columns).view(), draws)
+        let actions = self.policy.act(present(states, self.columns).view(), draws)?;
+        self.choices.understood(actions, self.policy.gives_scores())
     }
 
     fn log_probs(
@@ -32,15 +42,15 @@ impl<P: Deref<Target: Policy> + Send + Sync> Policy for Present<P> {
         states: ArrayView2<'_, f32>,
         actions: ArrayView2<'_, f32>,
     ) -> Result<Option<Array1<f64>>, BoxError> {
-        self.part.log_probs(present(states, self.columns).view(), actions)
+        self.policy.log_probs(present(states, self.columns).view(), actions)
     }
 
     fn may_be_shared(&self) -> bool {
-        self.part.may_be_shared()
+        self.policy.may_be_shared()
     }
 
     fn learned_from(&self) -> Option<&EpisodeMarks> {
-        self.part.learned_from()
+        self.policy.learned_from()
     }
 }
 
@@ -77,24 +87,25 @@ impl Task {
             let rule: Arc<dyn Termination> = Arc::new(Present { part, columns });
             rule
         });
-        let against = self.against.clone().map(|against| Against {
-            baseline: match against.baseline {
-                Baseline::Logged => Baseline::Logged,
-                Baseline::Policy { name, policy: part } => {
-                    Baseline::Policy { name, policy: Arc::new(Present { part, columns }) }
-                }
-            },
-            ..against
-        });
         Self {
             initial_states: self.initial_states.remembering(history),
             reward: self.reward.clone().map(reward),
             termination,
             state_bounds: self.state_bounds.as_ref().map(|bounds| bounds.remembering(history)),
             constraints: self.constraints.iter().map(of_constraint).collect(),
-            against,
             ..self.clone()
         }
+    }
+}
+
+impl Against {
+    /// The same, with another policy to compare with if it is one.
+    pub(crate) fn with_policy(self, of: impl Fn(Arc<dyn Policy>) -> Arc<dyn Policy>) -> Self {
+        let baseline = match self.baseline {
+            Baseline::Logged => Baseline::Logged,
+            Baseline::Policy { name, policy } => Baseline::Policy { name, policy: of(policy) },
+        };
+        Self { baseline, ..self }
     }
 }
 
