@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,8 +19,7 @@ __all__ = ["from_minari"]
 def from_minari(source: Any, discrete_actions: Choices | None) -> Dataset:
     """All episodes that it has."""
     if isinstance(source, (str, os.PathLike)):
-        choices = _stored_choices(source) if discrete_actions is None else discrete_actions
-        return Dataset.open(source, discrete_actions=choices)
+        return Dataset.open(source, discrete_actions=discrete_actions)
     if not hasattr(source, "iterate_episodes"):
         raise SettingError(f"a `{type(source).__name__}` is no Minari dataset; give its id, its folder or the object")
     space = getattr(source, "action_space", None) or getattr(getattr(source, "spec", None), "action_space", None)
@@ -64,23 +61,3 @@ def _rows(number: int, episode: Any) -> dict[str, Any]:
         "truncated": np.asarray(episode.truncations),
         "episode": np.full(len(rewards), number),
     }
-
-
-def _stored_choices(source: str | os.PathLike[str]) -> Choices | None:
-    """How many choices the stored action space has; None if it is not discrete, or is not told."""
-    root = os.environ.get("MINARI_DATASETS_PATH") or Path.home() / ".minari" / "datasets"
-    for folder in (Path(source), Path(root) / source):
-        path = folder / "data" / "metadata.json"
-        if not path.is_file():
-            continue
-        try:
-            space = json.loads(path.read_text(encoding="utf-8")).get("action_space")
-            space = json.loads(space) if isinstance(space, str) else space
-        except ValueError:
-            return None
-        if not isinstance(space, dict) or np.any(space.get("start", 0)):
-            return None
-        if space.get("type") == "MultiDiscrete":
-            return [int(size) for size in np.asarray(space["nvec"]).reshape(-1)]
-        return int(space["n"]) if space.get("type") == "Discrete" else None
-    return None

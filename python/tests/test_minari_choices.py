@@ -48,3 +48,25 @@ def test_of_an_object() -> None:
     shifted = hambo.Dataset.from_minari(dataset([6, 5, 6], Discrete(2, start=5)))
     np.testing.assert_array_equal(shifted.actions, found.actions)
     assert hambo.Dataset.from_minari(dataset([1, 0, 1], SimpleNamespace())).actions.shape == (3, 1)
+
+
+def test_several_choices_and_observations_of_several_parts() -> None:
+    steps = 4
+    episode = SimpleNamespace(
+        observations={
+            "speed": np.arange(steps + 1, dtype=np.float32),
+            "place": (np.zeros((steps + 1, 2)), np.ones(steps + 1)),
+        },
+        actions=np.array([[2, 0], [0, 1], [1, 1], [2, 0]]),
+        rewards=np.zeros(steps),
+        terminations=np.zeros(steps, dtype=bool),
+        truncations=np.arange(steps) == steps - 1,
+    )
+    space = SimpleNamespace(nvec=np.array([3, 2]))
+    found = hambo.Dataset.from_minari(SimpleNamespace(iterate_episodes=lambda: [episode], action_space=space))
+    assert found.state_names == ["place.0_0", "place.0_1", "place.1", "speed"]
+    np.testing.assert_array_equal(found.actions[:, :3].argmax(axis=1), episode.actions[:, 0])
+    np.testing.assert_array_equal(found.actions[:, 3:].argmax(axis=1), episode.actions[:, 1])
+    episode.observations = np.zeros((steps + 1, 4, 4, 3), dtype=np.uint8)
+    with pytest.raises(hambo.errors.DataError, match="arrays of 4 x 4 x 3, such as images"):
+        hambo.Dataset.from_minari(SimpleNamespace(iterate_episodes=lambda: [episode], action_space=space))

@@ -283,7 +283,9 @@ fn settings_written_by_init_work_and_settings_are_shown_as_they_would_be_used() 
     fs::remove_file(place.path("hambo.toml")).unwrap();
     let mapping = r#"data.state=["cos","sin","speed"]"#;
     let mut command = place.command("init logs.csv --set data.action=[\"torque\"] --set");
-    assert_done(&command.arg(mapping).output().unwrap());
+    let written = command.arg(mapping).output().unwrap();
+    assert_done(&written);
+    assert!(text(&written.stderr).contains("one step shorter"), "{}", text(&written.stderr));
     let shown = place.run("fit logs.csv --out model --seed 7 --show-config");
     assert_done(&shown);
     let shown = text(&shown.stdout);

@@ -10,7 +10,7 @@ use hambo::dataset::ValueRange;
 use hambo::dynamics::gp::GpSettings;
 use hambo_io::atomic;
 use hambo_io::profile::Proposal;
-use hambo_io::read::{self, Cut, DiscreteActions, Mapping};
+use hambo_io::read::{self, Cut, DiscreteActions, Mapping, Note};
 use hambo_io::task::{Bounds, ColumnReference, Limits, OwnBounds};
 use serde_json::Value;
 
@@ -43,6 +43,12 @@ pub(crate) fn run(args: &Init, progress: &Progress) -> Result<Exit> {
             let opened = read::open(path, &config.mapping())?;
             progress.end();
             interrupt::check("read")?;
+            if config.task.horizon.is_none() && is_cut_short(&opened) {
+                progress.note(
+                    "no next state follows the last row of an episode, so that it is dropped: the horizon is \
+                     one step shorter than the episodes of the file",
+                );
+            }
             Some((path.display().to_string(), opened.dataset))
         }
         None => None,
@@ -153,6 +159,14 @@ fn example_mapping(mapped: &Mapping) -> Mapping {
         missing: mapped.missing,
         discrete_actions: mapped.discrete_actions.clone().or(Some(DiscreteActions::Single(2))),
     }
+}
+
+/// Whether every episode has lost its last row, so that none lasts as long as it did.
+fn is_cut_short(opened: &read::Opened) -> bool {
+    let episodes = opened.dataset.episodes().len() as u64;
+    let lost =
+        |note: &Note| matches!(note, Note::LastRowsDropped { rows, .. } if *rows >= episodes);
+    opened.notes.iter().any(lost)
 }
 
 /// Sections that may stand in a file without any of their settings.

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use hdf5_pure::Group;
+use serde_json::Value;
 
 use super::choices::{DiscreteActions, numbered_names};
 use super::hdf5::{Array, Hdf5};
@@ -28,6 +29,10 @@ pub(crate) fn root() -> PathBuf {
 /// An episode's file, and what it is since Minari 0.5.3.
 const ARROW: &str = "part-0.arrow";
 const PARQUET: &str = "part-0.parquet";
+
+/// Larger descriptions of a dataset are not read, and more choices of an action not believed.
+const MOST_METADATA: u64 = 1 << 20;
+const MOST_CHOICES: usize = 1 << 12;
 
 /// One episode as it is stored: `[steps + 1]` observations, `[steps]` of the rest.
 struct Stored {
@@ -79,7 +84,8 @@ impl Minari {
         if let Some(column) = &mapping.source {
             return Err(Error::NoSources { path, column: column.clone() });
         }
-        let discrete_actions = mapping.discrete_actions.clone();
+        let told = || stored_choices(&path);
+        let discrete_actions = mapping.discrete_actions.clone().or_else(told);
         let unknown = ColumnInfo { name: String::new(), width: 0, kind: Kind::Other };
         let (observation, action) = (unknown.clone(), unknown);
         let mut minari = Self { path, episodes, discrete_actions, observation, action };
@@ -104,6 +110,38 @@ impl Minari {
             Episodes::Hdf5 { numbers, .. } => numbers[index],
             Episodes::Arrow { folders } => folders[index].0,
         }
+    }
+}
+
+/// How many choices the action space has that the dataset tells of, if it is one of choices that count from zero.
+fn stored_choices(path: &Path) -> Option<DiscreteActions> {
+    let folder = if path.is_dir() { path } else { path.parent()? };
+    let file = folder.join("metadata.json");
+    if std::fs::metadata(&file).ok()?.len() > MOST_METADATA {
+        return None;
+    }
+    let about: Value = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
+    let space = &about["action_space"];
+    let space: Value = match space.as_str() {
+        Some(text) => serde_json::from_str(text).ok()?,
+        None => space.clone(),
+    };
+    let starts_at_zero = match &space["start"] {
+        Value::Null => true,
+        Value::Array(starts) => starts.iter().all(|start| start.as_u64() == Some(0)),
+        start => start.as_u64() == Some(0),
+    };
+    let size = |value: &Value| {
+        let size = usize::try_from(value.as_u64()?).ok()?;
+        (1..=MOST_CHOICES).contains(&size).then_some(size)
+    };
+    match space["type"].as_str()? {
+        "Discrete" if starts_at_zero => size(&space["n"]).map(DiscreteActions::Single),
+        "MultiDiscrete" if starts_at_zero => {
+            let sizes = space["nvec"].as_array()?.iter().map(size);
+            sizes.collect::<Option<_>>().map(DiscreteActions::Each)
+        }
+        _ => None,
     }
 }
 
