@@ -24,4 +24,6 @@ pub use actions::{ActionLimits, ActionSpace};
 pub use opponent::LearnAgainst;
 pub use policy::{LearnedPolicy, PolicyParts};
 pub use settings::LearnSettings;
-pub use train::{Arena, LearnRound, Learned, train};
+#[cfg(feature = "internals")]
+pub use train::{Arena, train};
+pub use train::{LearnRound, Learned};
