@@ -319,3 +319,37 @@ fn uniform_actions(limit: f32) -> Dataset {
 fn draws(seed: Seed, rows: usize) -> RowStreams {
     RowStreams::new(&mut seed.stream("draw"), rows)
 }
+
+#[test]
+fn an_output_of_scores_says_so_by_its_name() {
+    for (name, are_scores) in
+        [("scores", true), ("logits", true), ("q_values", true), ("output", false)]
+    {
+        let mut graph = linear();
+        graph.output = vec![port(name, &[FREE, 1])];
+        graph.node[0].output = vec![name.into()];
+        assert_eq!(load(&bytes(graph), 2, 1).unwrap().gives_scores(), are_scores, "{name}");
+    }
+}
+
+#[test]
+fn noise_is_drawn_for_a_policy_that_takes_some() {
+    let mut graph = linear();
+    graph.input.push(port("noise", &[FREE, 1]));
+    graph.node[0].output = vec!["best".into()];
+    graph.node.push(node("Add", &["best", "noise"], &["action"]));
+    let policy = load(&bytes(graph.clone()), 2, 1).unwrap();
+    assert!(policy.is_stochastic());
+    let states = array![[1.0, 0.0], [0.0, 1.0]];
+    let best = array![[2.5], [-0.5]];
+    assert_eq!(policy.mean_actions(states.view()).unwrap(), best);
+    let stream = || RowStreams::new(&mut Seed(0).stream("draws"), 2);
+    let drawn = policy.act(states.view(), &mut stream()).unwrap();
+    let expected = |row| best[[row, 0]] + stream().row(row).sample::<f32, _>(StandardNormal);
+    assert_eq!(drawn, array![[expected(0)], [expected(1)]]);
+    // Nobody knows how much of it.
+    graph.input[1] = port("noise", &[FREE, FREE]);
+    assert!(
+        load(&bytes(graph), 2, 1).unwrap_err().to_string().contains("`noise` of a known width")
+    );
+}

@@ -92,3 +92,57 @@ pub(crate) fn numbered_names(
     let actions = choices.map_or(actions.clone(), |choices| choices.names(&actions));
     (states, actions)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::table::{ColumnInfo, Kind};
+    use super::*;
+
+    fn column(name: &str, width: usize) -> ColumnInfo {
+        ColumnInfo { name: name.into(), width, kind: Kind::Integer }
+    }
+
+    fn place(column: &ColumnInfo) -> Place<'_> {
+        Place { path: Path::new("logs"), first_row: 0, column }
+    }
+
+    #[test]
+    fn columns_of_choices_and_numbers_are_put_side_by_side() {
+        let each = DiscreteActions::Each(vec![3, 0, 2]);
+        let (valve, rest) = (column("valve", 1), column("rest", 2));
+        let values = || {
+            vec![
+                (place(&valve), Values::Integer(vec![2, 0])),
+                (place(&rest), Values::F64(vec![0.5, 1.0, -0.5, 0.0])),
+            ]
+        };
+        let expected = [0.0, 0.0, 1.0, 0.5, 0.0, 1.0, 1.0, 0.0, 0.0, -0.5, 1.0, 0.0];
+        assert_eq!(each.encode(values()).unwrap(), expected);
+        assert_eq!(each.encoded_width(), 6);
+        let logged = ["valve", "power", "pump"].map(String::from);
+        assert_eq!(
+            each.names(&logged),
+            ["valve_0", "valve_1", "valve_2", "power", "pump_0", "pump_1"]
+        );
+        // One number for every column, and no more.
+        for wrong in [vec![3, 0], vec![3]] {
+            let message = DiscreteActions::Each(wrong).encode(values()).unwrap_err().to_string();
+            assert!(message.contains("2 values a row"), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_choice_is_named_with_its_row() {
+        let of = column("actions", 1);
+        let encode = |value: f64| {
+            let values = Values::F64(vec![0.0, 1.0, value]);
+            DiscreteActions::Single(2).encode(vec![(place(&of), values)]).unwrap_err().to_string()
+        };
+        assert!(encode(2.0).contains("the value is 2"), "{}", encode(2.0));
+        assert!(encode(-1.0).contains("discrete_actions") && encode(0.5).contains("0.5"));
+        assert!(encode(f64::NAN).contains("missing"), "{}", encode(f64::NAN));
+    }
+}
