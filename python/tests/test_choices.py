@@ -139,13 +139,9 @@ def test_a_drawn_choice_is_as_probable_as_the_policy_says(tmp_path: Path) -> Non
     expected = np.concatenate([part.probs.detach().numpy()[0] for part in parts])
     # Four standard errors of 20,000 draws, at most.
     np.testing.assert_allclose(found.mean(axis=0), expected, atol=4 * 0.5 / 20_000**0.5)
-    rng = np.random.default_rng(1)
     data = hambo.Dataset.from_gymnasium(Valves(), None, 300, seed=1)
     model = hambo.fit(data, TINY)
-    drawn, best = (
-        hambo.evaluate(model, given, horizon=5, episodes=50, seed=int(rng.integers(1)))
-        for given in (tmp_path / "policy.onnx", agent)
-    )
+    drawn, best = (hambo.evaluate(model, given, horizon=5, episodes=50) for given in (tmp_path / "policy.onnx", agent))
     assert drawn.lower_bound != best.lower_bound
 
 
@@ -192,3 +188,21 @@ def test_replay_buffers_of_d3rlpy_are_read() -> None:
     np.testing.assert_array_equal(data.actions[:5].argmax(axis=1), chosen[:5, 0])
     with pytest.raises(hambo.HamboError, match="is no replay buffer of d3rlpy"):
         hambo.Dataset.from_d3rlpy([1, 2])
+
+
+def test_a_file_that_rarely_acts_differently_is_refused(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("onnx")
+
+    class Forgetful(torch.nn.Module):  # type: ignore[misc, name-defined, unused-ignore]
+        """Traced with small states, it forgets what it does with a large one."""
+
+        def forward(self, states: Any) -> Any:
+            return states * 9 if bool((states > 50).any()) else states
+
+    states = np.zeros((2_000, 1), dtype=np.float32)
+    assert hambo.export_policy(Forgetful(), tmp_path / "policy.onnx", states) == 0.0
+    states[7] = 100.0
+    with pytest.raises(hambo.HamboError, match="acts differently from the policy"):
+        hambo.export_policy(Forgetful(), tmp_path / "policy.onnx", states)
+    assert not (tmp_path / "policy.onnx").exists()
