@@ -6,17 +6,18 @@ import json
 import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
 from ._columns import Choices, Columns, sources_of_episodes
+from ._episode import Episode
 from ._episodes import Parts, concatenated, put_together, selected, split, taken_apart, transitions_frame
 from ._functions import Array
 from ._mapping import ArrowBatches, ArrowStream, ColumnNames, arrow_stream, mapping_of
-from .errors import DataError, SettingError
+from .errors import SettingError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -26,23 +27,10 @@ __all__ = ["Dataset", "Episode"]
 _log = logging.getLogger("hambo")
 
 
-class Episode(NamedTuple):
-    """One episode of a dataset."""
-
-    states: Array
-    actions: Array
-    rewards: Array
-    next_states: Array
-    terminated: bool
-    """The last transition led into a state from which no reward follows."""
-    truncated: bool
-    """The episode was cut off after its last transition."""
-
-
 class Dataset:
     """Validated transitions in episodes.
 
-    Make one with `from_arrays`, `from_arrow`, `from_minari`, `from_d4rl`, `from_parquet`,
+    Make one with `from_arrays`, `from_arrow`, `from_minari`, `from_d4rl`, `from_d3rlpy`, `from_rlds`, `from_parquet`,
     `from_gymnasium`, `from_sb3` or `open`. Data that cannot be right is refused with a `DataError` that says where
     it is wrong.
 
@@ -274,21 +262,9 @@ class Dataset:
         columns
             For a file, see `open`.
         """
-        if isinstance(source, (str, os.PathLike)):
-            return cls.open(source, **columns)
-        missing = [name for name in ("observations", "actions", "rewards") if name not in source]
-        if missing:
-            found = ", ".join(sorted(map(str, source)))
-            raise DataError(f"the dictionary has no `{missing[0]}`; its keys are {found}")
-        return cls.from_arrays(
-            source["observations"],
-            source["actions"],
-            source["rewards"],
-            source.get("next_observations"),
-            terminated=source.get("terminals"),
-            truncated=source.get("timeouts"),
-            **columns,
-        )
+        from ._d4rl import from_d4rl
+
+        return from_d4rl(source, columns)
 
     @classmethod
     def from_minari(cls, source: Any, *, discrete_actions: Choices | None = None) -> Dataset:

@@ -3,7 +3,7 @@
 use hambo::dataset::ColumnNames;
 use serde::{Deserialize, Serialize};
 
-use super::table::{Place, Values, side_by_side};
+use super::table::{ColumnInfo, Kind, Place, Values, side_by_side};
 use crate::error::Result;
 
 /// Which columns of the action are numbers of choices, and how many choices there are.
@@ -82,15 +82,42 @@ fn numbered(name: &str, count: usize) -> Vec<String> {
     (0..count).map(|index| format!("{name}_{index}")).collect()
 }
 
-/// Numbered names of states and of actions as they are encoded.
-pub(crate) fn numbered_names(
-    states: usize,
-    actions: usize,
-    choices: Option<&DiscreteActions>,
-) -> (Vec<String>, Vec<String>) {
-    let ColumnNames { states, actions } = ColumnNames::numbered(states, actions);
-    let actions = choices.map_or(actions.clone(), |choices| choices.names(&actions));
-    (states, actions)
+/// What is in the rows of formats that name no columns.
+pub(crate) struct Unnamed {
+    pub(crate) observation: ColumnInfo,
+    pub(crate) action: ColumnInfo,
+    pub(crate) discrete_actions: Option<DiscreteActions>,
+}
+
+impl Unnamed {
+    /// Columns of an action as it is encoded.
+    pub(crate) fn action_dim(&self) -> usize {
+        let choices = self.discrete_actions.as_ref();
+        choices.map_or(self.action.width, DiscreteActions::encoded_width)
+    }
+
+    /// Numbered names of states and of actions as they are encoded.
+    pub(crate) fn names(&self) -> (Vec<String>, Vec<String>) {
+        let ColumnNames { states, actions } =
+            ColumnNames::numbered(self.observation.width, self.action.width);
+        match &self.discrete_actions {
+            Some(choices) => (states, choices.names(&actions)),
+            None => (states, actions),
+        }
+    }
+
+    /// Whether actions are whole numbers that nobody has called choices.
+    pub(crate) fn has_integer_actions(&self) -> bool {
+        self.discrete_actions.is_none() && self.action.kind == Kind::Integer
+    }
+
+    /// Logged actions as they are encoded.
+    pub(crate) fn encode(&self, place: Place<'_>, actions: Values) -> Result<Vec<f32>> {
+        match &self.discrete_actions {
+            Some(choices) => choices.encode(vec![(place, actions)]),
+            None => actions.into_numbers(place),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -98,7 +125,6 @@ pub(crate) fn numbered_names(
 mod tests {
     use std::path::Path;
 
-    use super::super::table::{ColumnInfo, Kind};
     use super::*;
 
     fn column(name: &str, width: usize) -> ColumnInfo {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::choices::{DiscreteActions, numbered_names};
+use super::choices::Unnamed;
 use super::hdf5::Hdf5;
 use super::mapping::Mapping;
 use super::rows::{Rows, Source};
@@ -14,9 +14,7 @@ use crate::error::{Error, Result};
 pub(crate) struct D3rlpy {
     file: Hdf5,
     episodes: usize,
-    discrete_actions: Option<DiscreteActions>,
-    observation: ColumnInfo,
-    action: ColumnInfo,
+    rows: Unnamed,
 }
 
 /// Whether a file has these arrays.
@@ -47,11 +45,11 @@ impl D3rlpy {
             return Err(Error::Data { path: file.path, source });
         }
         let unknown = ColumnInfo { name: String::new(), width: 0, kind: Kind::Other };
-        let (observation, action) = (unknown.clone(), unknown);
         let discrete_actions = mapping.discrete_actions.clone();
-        let mut found = Self { file, episodes, discrete_actions, observation, action };
-        found.observation = found.array("observations_0")?.0;
-        found.action = found.array("actions_0")?.0;
+        let rows = Unnamed { observation: unknown.clone(), action: unknown, discrete_actions };
+        let mut found = Self { file, episodes, rows };
+        found.rows.observation = found.array("observations_0")?.0;
+        found.rows.action = found.array("actions_0")?.0;
         Ok(found)
     }
 
@@ -105,20 +103,19 @@ impl Source for D3rlpy {
     }
 
     fn state_dim(&self) -> usize {
-        self.observation.width
+        self.rows.observation.width
     }
 
     fn action_dim(&self) -> usize {
-        let choices = self.discrete_actions.as_ref();
-        choices.map_or(self.action.width, DiscreteActions::encoded_width)
+        self.rows.action_dim()
     }
 
     fn names(&self) -> (Vec<String>, Vec<String>) {
-        numbered_names(self.state_dim(), self.action.width, self.discrete_actions.as_ref())
+        self.rows.names()
     }
 
     fn has_integer_actions(&self) -> bool {
-        self.discrete_actions.is_none() && self.action.kind == Kind::Integer
+        self.rows.has_integer_actions()
     }
 
     fn knows_terminations(&self) -> bool {
@@ -138,15 +135,12 @@ impl Source for D3rlpy {
         let (info, rewards) = self.array(&format!("rewards_{piece}"))?;
         let rewards = rewards.into_numbers(place(&info))?;
         let count = rewards.len();
-        let width = self.observation.width;
+        let width = self.rows.observation.width;
         let (info, states) = self.rows_of(&format!("observations_{piece}"), width, count)?;
         let states = states.into_numbers(place(&info))?;
         let (info, actions) =
-            self.rows_of(&format!("actions_{piece}"), self.action.width, count)?;
-        let actions = match &self.discrete_actions {
-            Some(choices) => choices.encode(vec![(place(&info), actions)])?,
-            None => actions.into_numbers(place(&info))?,
-        };
+            self.rows_of(&format!("actions_{piece}"), self.rows.action.width, count)?;
+        let actions = self.rows.encode(place(&info), actions)?;
         let terminated = self.is_terminated(piece)?;
         let at_end = |flag: bool| (1..=count).map(|row| flag && row == count).collect();
         Ok(Rows {

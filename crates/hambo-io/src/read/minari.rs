@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use hdf5_pure::Group;
 use serde_json::Value;
 
-use super::choices::{DiscreteActions, numbered_names};
+use super::choices::{DiscreteActions, Unnamed};
 use super::hdf5::{Array, Hdf5};
 use super::ipc::IpcTable;
 use super::mapping::Mapping;
@@ -47,9 +47,7 @@ struct Stored {
 pub(crate) struct Minari {
     path: PathBuf,
     episodes: Episodes,
-    discrete_actions: Option<DiscreteActions>,
-    observation: ColumnInfo,
-    action: ColumnInfo,
+    rows: Unnamed,
 }
 
 enum Episodes {
@@ -87,14 +85,14 @@ impl Minari {
         let told = || stored_choices(&path);
         let discrete_actions = mapping.discrete_actions.clone().or_else(told);
         let unknown = ColumnInfo { name: String::new(), width: 0, kind: Kind::Other };
-        let (observation, action) = (unknown.clone(), unknown);
-        let mut minari = Self { path, episodes, discrete_actions, observation, action };
+        let rows = Unnamed { observation: unknown.clone(), action: unknown, discrete_actions };
+        let mut minari = Self { path, episodes, rows };
         if minari.pieces() == 0 {
             let source = hambo::dataset::DatasetError::Empty;
             return Err(Error::Data { path: minari.path, source });
         }
         let first = minari.stored(0)?;
-        (minari.observation, minari.action) = (first.observations.0, first.actions.0);
+        (minari.rows.observation, minari.rows.action) = (first.observations.0, first.actions.0);
         Ok(minari)
     }
 
@@ -236,20 +234,19 @@ impl Source for Minari {
     }
 
     fn state_dim(&self) -> usize {
-        self.observation.width
+        self.rows.observation.width
     }
 
     fn action_dim(&self) -> usize {
-        let choices = self.discrete_actions.as_ref();
-        choices.map_or(self.action.width, DiscreteActions::encoded_width)
+        self.rows.action_dim()
     }
 
     fn names(&self) -> (Vec<String>, Vec<String>) {
-        numbered_names(self.state_dim(), self.action.width, self.discrete_actions.as_ref())
+        self.rows.names()
     }
 
     fn has_integer_actions(&self) -> bool {
-        self.discrete_actions.is_none() && self.action.kind == Kind::Integer
+        self.rows.has_integer_actions()
     }
 
     fn knows_terminations(&self) -> bool {
@@ -295,9 +292,9 @@ impl Source for Minari {
                 }),
             }
         };
-        let width = self.observation.width;
+        let width = self.rows.observation.width;
         rows(&stored.observations, width, count + 1)?;
-        rows(&stored.actions, self.action.width, count)?;
+        rows(&stored.actions, self.rows.action.width, count)?;
         rows(&stored.terminations, 1, count)?;
         rows(&stored.truncations, 1, count)?;
 
@@ -305,10 +302,7 @@ impl Source for Minari {
         let (info, values) = stored.observations;
         let observations = values.into_numbers(place(&info))?;
         let (info, values) = stored.actions;
-        let actions = match &self.discrete_actions {
-            Some(choices) => choices.encode(vec![(place(&info), values)])?,
-            None => values.into_numbers(place(&info))?,
-        };
+        let actions = self.rows.encode(place(&info), values)?;
         let (info, values) = stored.rewards;
         let rewards = values.into_numbers(place(&info))?;
         let (info, values) = stored.terminations;
