@@ -109,6 +109,7 @@ def test_normalised_observations_are_exported(tmp_path: Path) -> None:
 
 
 def test_only_such_models_are_exported(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
     with pytest.raises(hambo.HamboError, match="is no model of Stable-Baselines3 or d3rlpy"):
         hambo.export_policy(lambda states: states, tmp_path / "policy.onnx")
 
