@@ -125,6 +125,30 @@ def test_numbers_and_choices_stand_side_by_side() -> None:
         hambo.Dataset.from_arrays(states, actions, rng.normal(size=40), states, truncated=ends, discrete_actions=[3])
 
 
+def test_a_file_may_give_the_number_of_its_choice(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    data = hambo.Dataset.from_gymnasium("CartPole-v1", None, 300, seed=1)
+    model = hambo.fit(data, TINY, seed=0)
+    weight = np.array([[0.0, 0.0], [0.0, 0.1], [0.0, 1.0], [0.0, 1.0]], dtype=np.float32)
+    graph = onnx.helper.make_graph(
+        [
+            onnx.helper.make_node("MatMul", ["state", "weight"], ["scores"]),
+            onnx.helper.make_node("ArgMax", ["scores"], ["action"], axis=1, keepdims=0),
+        ],
+        "choice",
+        [onnx.helper.make_tensor_value_info("state", onnx.TensorProto.FLOAT, [None, 4])],
+        [onnx.helper.make_tensor_value_info("action", onnx.TensorProto.INT64, [None])],
+        [onnx.numpy_helper.from_array(weight, "weight")],
+    )
+    proto = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])
+    onnx.save(proto, tmp_path / "policy.onnx")
+    asked: dict[str, Any] = {"horizon": 10, "episodes": 100, "seed": 3}
+    as_file = hambo.evaluate(model, tmp_path / "policy.onnx", **asked)
+    as_function = hambo.evaluate(model, lambda states: (states @ weight).argmax(axis=1)[:, None], **asked)
+    assert as_file.lower_bound == as_function.lower_bound
+    assert "foreign_actions" not in {warning.code for warning in as_file.warnings}
+
+
 def test_a_drawn_choice_is_as_probable_as_the_policy_says(tmp_path: Path) -> None:
     agents, onnx = pytest.importorskip("stable_baselines3"), pytest.importorskip("onnx.reference")
     torch = pytest.importorskip("torch")
@@ -188,6 +212,21 @@ def test_replay_buffers_of_d3rlpy_are_read() -> None:
     np.testing.assert_array_equal(data.actions[:5].argmax(axis=1), chosen[:5, 0])
     with pytest.raises(hambo.HamboError, match="is no replay buffer of d3rlpy"):
         hambo.Dataset.from_d3rlpy([1, 2])
+
+
+def test_files_of_d3rlpy_with_images_or_several_parts_are_refused(tmp_path: Path) -> None:
+    d3rlpy = pytest.importorskip("d3rlpy")
+    rng = np.random.default_rng(0)
+    ends = (np.arange(40) % 10 == 9).astype(np.float32)
+    images = rng.integers(0, 255, (40, 1, 8, 8)).astype(np.uint8)
+    parts = [rng.normal(size=(40, 2)).astype(np.float32), rng.normal(size=(40, 3)).astype(np.float32)]
+    for observations, reason in [(images, "it has 4 dimensions, as images have"), (parts, "have several parts")]:
+        actions, rewards = rng.normal(size=(40, 1)).astype(np.float32), rng.normal(size=(40, 1)).astype(np.float32)
+        buffer = d3rlpy.dataset.MDPDataset(observations, actions, rewards, np.zeros(40), ends)
+        with open(tmp_path / "logs.h5", "w+b") as file:
+            buffer.dump(file)
+        with pytest.raises(hambo.errors.FileError, match=reason):
+            hambo.Dataset.open(tmp_path / "logs.h5")
 
 
 def test_a_file_that_rarely_acts_differently_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ use std::path::Path;
 use hambo::dataset::{
     ColumnNames, DatasetError, DatasetNote, Summary, Transition, check_transition,
 };
-use hambo::{Dataset, Forgotten};
+use hambo::{Dataset, Forgotten, Invariants, StateBounds};
 use serde::Serialize;
 
 use crate::error::Result;
@@ -34,6 +34,8 @@ pub struct Inspection {
     pub problems: Problems,
     /// What the reader had to decide.
     pub notes: Vec<Note>,
+    /// What is the same in all states of the episodes without problems, and will be in hallucinated ones.
+    pub invariants: Invariants,
     /// Doubts about the values of the episodes without problems.
     pub warnings: Vec<DatasetNote>,
     /// What is probably not meant, in the episodes without problems.
@@ -185,6 +187,7 @@ impl Inspection {
             episodes: 0,
             problems: Problems::default(),
             notes: Vec::new(),
+            invariants: Invariants::default(),
             warnings: Vec::new(),
             mistakes: Vec::new(),
         }
@@ -198,6 +201,7 @@ impl Inspection {
         });
         let summary = dataset.summary();
         Self {
+            invariants: StateBounds::of_data(dataset).invariants(&names.states),
             rows: dataset.rows(),
             episodes: dataset.episodes().len(),
             warnings: dataset.notes().to_vec(),

@@ -10,10 +10,11 @@ use hambo::task::{Policy, Reward, Termination};
 use hambo::{LoggedSample, RowStreams, Seed, Transitions, Unseen};
 use hambo_io::onnx::{OnnxPolicy, OnnxReward, OnnxTermination, RangeDifference};
 use ndarray::{Array1, Array2, Axis, array, s};
-use onnx_builder::{FREE, bytes, floats, linear, load, node, port, written};
+use onnx_builder::{FREE, bytes, floats, linear, load, node, port, with_int, written};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use tract_onnx::pb::GraphProto;
+use tract_onnx::pb::tensor_proto::DataType;
 
 /// Files exported from stable-baselines3 and d3rlpy, with inputs and torch's own outputs; see
 /// `make/` for the scripts. `HAMBO_POLICIES` names a directory with more of the kind.
@@ -216,6 +217,31 @@ fn a_linear_policy_gives_hand_computed_actions() {
     let actions = policy.act(states.view(), &mut draws(Seed(0), states.nrows())).unwrap();
     assert_eq!(actions, array![[0.5], [2.5], [-0.5], [-6.5]]);
     assert_eq!(policy.mean_actions(Array2::zeros((0, 2)).view()).unwrap().dim(), (0, 1));
+}
+
+#[test]
+fn the_number_of_a_choice_may_be_given() {
+    // Three scores, of which the file itself takes the highest: whole numbers without a second axis.
+    let mut graph = linear();
+    graph.output = vec![port("action", &[FREE])];
+    graph.initializer[0] = floats("weight", &[2, 3], &[1.0, 0.0, -1.0, 0.0, 1.0, -1.0]);
+    graph.initializer[1] = floats("bias", &[3], &[0.0; 3]);
+    let best = with_int(node("ArgMax", &["scores"], &["action"]), "axis", 1);
+    graph.node = vec![
+        node("Gemm", &["state", "weight", "bias"], &["scores"]),
+        with_int(best, "keepdims", 0),
+    ];
+    let policy = load(&bytes(graph), 2, 3).unwrap();
+    let states = array![[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]];
+    assert_eq!(policy.mean_actions(states.view()).unwrap(), array![[0.0], [1.0], [2.0]]);
+    // What is cast to whole numbers is of another kind to the engine.
+    let mut graph = linear();
+    graph.node[0].output = vec!["plain".into()];
+    let cast = node("Cast", &["plain"], &["action"]);
+    graph.node.push(with_int(cast, "to", DataType::Int64 as i64));
+    let policy = load(&bytes(graph), 2, 1).unwrap();
+    let states = array![[0.0, 0.0], [1.0, 0.0], [-2.0, 3.0]];
+    assert_eq!(policy.mean_actions(states.view()).unwrap(), array![[0.0], [2.0], [-6.0]]);
 }
 
 #[test]

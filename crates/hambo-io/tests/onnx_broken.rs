@@ -160,7 +160,17 @@ fn outputs_that_are_no_action() {
     refused_graph(&["`action` has shape [1]", "expected [128, 1]"], |graph| {
         graph.node = vec![node("Identity", &["bias"], &["action"])];
     });
-    refused_graph(&["`action` holds whole numbers", "expected floats"], |graph| {
+    refused_graph(
+        &["`action` holds Bool", "expected floats, or the numbers of choices"],
+        |graph| {
+            graph.node[0].output = vec!["plain".into()];
+            let cast = node("Cast", &["plain"], &["action"]);
+            graph.node.push(with_int(cast, "to", DataType::Bool as i64));
+        },
+    );
+    // Numbers of two choices where the data has one column.
+    refused_graph(&["`action` has shape [128, 2]", "expected [128, 1]"], |graph| {
+        graph.initializer[0] = floats("weight", &[2, 2], &[1.0; 4]);
         graph.node[0].output = vec!["plain".into()];
         let cast = node("Cast", &["plain"], &["action"]);
         graph.node.push(with_int(cast, "to", DataType::Int64 as i64));

@@ -3,6 +3,9 @@
 //! Networks know nothing of what lies far beyond the data, and their states run away there. So states are
 //! moved into the data's range, widened. Such limits must not hide a rule: where an episode would end a
 //! little beyond them, they reach as far as that.
+//!
+//! What holds in every row of the data holds in every hallucinated state, too: a column that never changes keeps its
+//! value, and angles stay on their circle.
 
 use ndarray::{Array1, Array2, s};
 
@@ -35,7 +38,8 @@ impl Model {
             if expected != found {
                 return Err(Error::Dimension { part: "state bounds", expected, found });
             }
-            let (usual, farthest) = (bounds.clone(), bounds.clone());
+            let farthest = bounds.clone().obeying(&self.data_range);
+            let usual = farthest.clone().of_what_varies();
             return Ok(Confines { usual, farthest, are: StateLimits::Task });
         }
         let widened = self.range_widening;
@@ -50,6 +54,7 @@ impl Model {
             }
             farthest = farthest.extended(column, found);
         }
+        let usual = usual.of_what_varies();
         Ok(Confines { usual, farthest, are: StateLimits::Data { widened, extended } })
     }
 

@@ -119,6 +119,7 @@ impl Model {
             data_range: self.data_range.columns()[..self.present_dim()].to_vec(),
             floor: task.floor,
             state_limits: ground.confines.are.clone(),
+            invariants: ground.confines.farthest.invariants(&self.data.names.states),
             reward_limits: ground.reward_limits,
             warnings,
             seed: seed.0,

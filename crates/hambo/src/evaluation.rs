@@ -13,7 +13,7 @@ use crate::guarantee::Guarantee;
 use crate::improvement::Improvement;
 use crate::opinions::Baselines;
 use crate::settings::EvaluationSettings;
-use crate::task::{RewardLimits, StateLimits};
+use crate::task::{Invariants, RewardLimits, StateLimits};
 use crate::variant::Variant;
 use crate::warning::{Warning, with_texts};
 use crate::worlds::WorldsLimit;
@@ -70,6 +70,9 @@ pub struct Evaluation {
     pub floor: Option<f32>,
     /// Which limits hallucinated states were moved into.
     pub state_limits: StateLimits,
+    /// What else they obey, because all logged states do.
+    #[serde(default)]
+    pub invariants: Invariants,
     /// Which limits learned rewards were moved into; none if the reward is a rule.
     #[serde(default)]
     pub reward_limits: Option<RewardLimits>,

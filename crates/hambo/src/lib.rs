@@ -134,8 +134,8 @@ pub use rollout::{Streams, collect};
 pub use screen::{Look, Screened};
 pub use settings::EvaluationSettings;
 pub use task::{
-    Against, Baseline, Constraint, InitialStates, Policy, Reward, RewardLimits, StateBounds,
-    StateLimits, Task, Termination,
+    Against, Baseline, Constraint, InitialStates, Invariants, Policy, Reward, RewardLimits,
+    StateBounds, StateLimits, Task, Termination,
 };
 pub use thresholds::Thresholds;
 pub use unseen::Unseen;

@@ -213,7 +213,7 @@ fn names_appear_in_errors_and_warnings() {
     assert_eq!(
         dataset.notes()[0].to_string(),
         "action column 0 (`torque`) is 0.5 in every row; \
-         drop it, or collect data in which it varies"
+         nothing tells what another value would do"
     );
 
     let twice = ColumnNames { states: vec!["x".into(), "x".into()], ..names() };

@@ -1,5 +1,6 @@
 //! `hambo inspect`: what is in logs, and what is wrong with them.
 
+use hambo::Invariants;
 use hambo::dataset::Summary;
 use hambo_io::inspect::{self, Inspection};
 use hambo_io::profile::{self, ColumnProfile, Profile, Proposal};
@@ -206,6 +207,11 @@ fn about_episodes(name: &str, found: &Inspection) -> String {
     for warning in &found.warnings {
         text += &line(NOTICE, "note:", &warning.to_string());
     }
+    // What is constant has a note of its own.
+    let others = Invariants { constant: Vec::new(), ..found.invariants.clone() };
+    for sentence in others.sentences() {
+        text += &line(BOLD, "note:", &sentence);
+    }
     for note in &found.notes {
         text += &line(BOLD, "note:", &format!("{note}; {}", note.help()));
     }
@@ -263,6 +269,7 @@ fn as_json(found: &Inspection) -> serde_json::Value {
         },
         "mistakes": found.mistakes,
         "notes": found.notes.iter().map(|n| told(n.to_string(), n.help())).collect::<Vec<_>>(),
+        "invariants": found.invariants,
         "warnings": found.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }

@@ -100,6 +100,7 @@ impl Function {
             reason: "one value per transition",
             may_be_shared: false,
             may_be_bool: true,
+            may_be_choices: false,
         };
         let network = Network::prepare(path, &file, widths.clone(), vec![output]).map_err(at)?;
         let mut probe = Probe::run(&network, &widths)?;

@@ -35,6 +35,8 @@ pub(super) struct Output {
     /// One row may serve all, as for a standard deviation that does not depend on the state.
     pub(super) may_be_shared: bool,
     pub(super) may_be_bool: bool,
+    /// Whole numbers may be the numbers of choices, of which there are fewer than columns.
+    pub(super) may_be_choices: bool,
 }
 
 impl Network {
@@ -127,19 +129,26 @@ impl Output {
     /// The first `rows` rows of a chunk's result.
     fn table(&self, tensor: &Tensor, rows: usize) -> Result<Array2<f32>, OnnxProblem> {
         let kind = tensor.datum_type();
-        if !(kind.is_float() || self.may_be_bool && kind == DatumType::Bool) {
-            let expected = if self.may_be_bool { "floats or truth values" } else { "floats" };
-            // The engine has whole numbers of its own kind too.
-            let whole = kind.is_integer() || kind == DatumType::TDim;
-            let found = if whole { "whole numbers".to_owned() } else { format!("{kind:?}") };
+        // The engine has whole numbers of its own kind too.
+        let is_whole = kind.is_integer() || kind == DatumType::TDim;
+        let are_choices = self.may_be_choices && is_whole;
+        if !(kind.is_float() || are_choices || self.may_be_bool && kind == DatumType::Bool) {
+            let expected = match (self.may_be_bool, self.may_be_choices) {
+                (true, _) => "floats or truth values",
+                (_, true) => "floats, or the numbers of choices",
+                _ => "floats",
+            };
+            let found = if is_whole { "whole numbers".to_owned() } else { format!("{kind:?}") };
             let name = self.name.clone();
             return Err(OnnxProblem::OutputType { name, found, expected });
         }
-        let per_row = match *tensor.shape() {
-            [CHUNK, width] => width == self.width,
-            [CHUNK] => self.width == 1,
-            _ => false,
+        let found = match *tensor.shape() {
+            [CHUNK, width] => Some(width),
+            [CHUNK] => Some(1),
+            _ => None,
         };
+        let width = found.filter(|_| are_choices).unwrap_or(self.width);
+        let per_row = found == Some(width) && width <= self.width;
         let shared = self.may_be_shared
             && matches!(*tensor.shape(), [width] | [1, width] if width == self.width);
         if !per_row && !shared {
@@ -155,7 +164,6 @@ impl Output {
         let tensor = tensor.cast_to::<f32>().map_err(unreadable)?;
         let view = tensor.try_as_plain_ram().map_err(unreadable)?;
         let values: &[f32] = view.as_slice().map_err(unreadable)?;
-        let width = self.width;
         let from = |row: usize| if per_row { row * width } else { 0 };
         Ok(Array2::from_shape_fn((rows, width), |(row, column)| values[from(row) + column]))
     }

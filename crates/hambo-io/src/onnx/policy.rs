@@ -65,6 +65,7 @@ impl OnnxPolicy {
             reason: "one column per action column of the data",
             may_be_shared: index > 0,
             may_be_bool: false,
+            may_be_choices: kind == Kind::Deterministic,
         });
         let network =
             Network::prepare(path, &file, widths.clone(), outputs.collect()).map_err(at)?;
@@ -140,7 +141,8 @@ impl OnnxPolicy {
         self.noise > 0 || matches!(self.kind, Kind::Gaussian { .. })
     }
 
-    /// Actions `[batch, d_a]`, of a Gaussian policy the means, and of one that takes noise those without any.
+    /// Actions `[batch, d_a]` or numbers of choices, of a Gaussian policy the means, and of one that takes noise those
+    /// without any.
     pub fn mean_actions(&self, states: ArrayView2<'_, f32>) -> Result<Array2<f32>, OnnxError> {
         Ok(self.asked(states, |_| 0.0)?.swap_remove(0))
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use hambo::dataset::ColumnNames;
+use hambo::task::Policy;
 use hambo::{LoggedActions, LoggedSample};
 use ndarray::{ArrayView2, Axis, Slice};
 
@@ -50,7 +51,12 @@ impl OnnxPolicy {
         let stride = logged.rows().div_ceil(ROWS).max(1);
         let sample = Slice::new(0, None, isize::try_from(stride).unwrap_or(isize::MAX));
         let states = logged.transitions.states.slice_axis(Axis(0), sample);
-        let policy = ranges(self.mean_actions(states)?.view());
+        let actions = self.mean_actions(states)?;
+        if self.gives_scores() || actions.ncols() != names.actions.len() {
+            // What they mean is known once they are understood as choices.
+            return Ok(Vec::new());
+        }
+        let policy = ranges(actions.view());
         let data = logged.actions.iter().map(LoggedActions::range);
         let columns = policy.into_iter().zip(data).zip(&names.actions);
         let notes = columns.filter_map(|((policy, data), column)| {

@@ -240,6 +240,7 @@ pub(super) fn assumptions(contents: &Contents<'_>) -> Vec<String> {
             }
         ),
     });
+    said.extend(evaluation.invariants.sentences());
     if settings.beta != 1.0 {
         said.push(format!(
             "The adversary’s confidence box was scaled by β = {}, which {} caution.",

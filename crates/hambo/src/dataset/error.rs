@@ -315,10 +315,13 @@ pub enum DatasetNote {
 impl fmt::Display for DatasetNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ConstantColumn { column, value } => write!(
-                f,
-                "{column} is {value} in every row; drop it, or collect data in which it varies"
-            ),
+            Self::ConstantColumn { column, value } => {
+                let kept = if column.quantity == Quantity::State { ", so it stays" } else { "" };
+                write!(
+                    f,
+                    "{column} is {value} in every row{kept}; nothing tells what another value would do"
+                )
+            }
             Self::DuplicateColumns { first, second } => {
                 write!(f, "{first} and {second} are equal in every row; drop one of them")
             }

@@ -4,6 +4,7 @@
 //! free of transitions that cross an episode's end. It hands out views and gathered mini-batches
 //! and never copies itself, so that its columns may as well be memory-mapped files.
 
+mod angles;
 mod buffer;
 mod episodes;
 mod error;
@@ -25,6 +26,7 @@ use std::sync::OnceLock;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, concatenate, s};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use angles::angles;
 pub use buffer::{Buffer, Numbers};
 pub use episodes::{Episode, EpisodeSpan, FlatColumns};
 pub use error::{Column, DatasetError, DatasetNote, Quantity};

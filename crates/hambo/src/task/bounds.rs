@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::{Dataset, Usual};
+use crate::dataset::{self, Dataset, Usual};
 use crate::error::{Error, Result};
 
 /// Share of the values that may be like nothing else without being a part of the range.
@@ -67,7 +67,7 @@ impl StateBounds {
     }
 
     /// The range of a dataset's states and next states, which a few readings that are like nothing else do not
-    /// stretch.
+    /// stretch; and the angles among them.
     pub fn of_data(dataset: &Dataset) -> Self {
         let (states, next_states) = (dataset.states(), dataset.next_states());
         let range = |column: usize| {
@@ -82,20 +82,52 @@ impl StateBounds {
             counted.fold(none, |(low, high), value| (low.min(value), high.max(value)))
         };
         let (low, high): (Vec<f32>, Vec<f32>) = (0..dataset.state_dim()).map(range).unzip();
-        Self { low: low.into(), high: high.into(), angles: Vec::new() }
+        let angles = dataset::angles([states, next_states]);
+        Self { low: low.into(), high: high.into(), angles }
     }
 
     /// Widened on both sides by `share` of their width.
     pub fn widened(&self, share: f32) -> Self {
         let margin = (&self.high - &self.low) * share;
-        let angles = self.angles.clone();
-        Self { low: &self.low - &margin, high: &self.high + &margin, angles }
+        Self { low: &self.low - &margin, high: &self.high + &margin, ..self.clone() }
+    }
+
+    /// With what is the same in all data: what never changes stays, and angles stay angles.
+    pub(crate) fn obeying(mut self, data: &Self) -> Self {
+        for column in data.constants() {
+            self.low[column] = data.low[column];
+            self.high[column] = data.high[column];
+        }
+        let declared = self.angles.clone();
+        let is_new = |pair: &&(usize, usize)| {
+            declared.iter().all(|&(c, s)| ![c, s].contains(&pair.0) && ![c, s].contains(&pair.1))
+        };
+        self.angles.extend(data.angles.iter().filter(is_new));
+        self
+    }
+
+    /// Columns that have one value.
+    pub fn constants(&self) -> impl Iterator<Item = usize> {
+        (0..self.low.len()).filter(|&column| self.low[column] == self.high[column])
+    }
+
+    /// Pairs of columns that are an angle's cosine and sine.
+    pub fn angles(&self) -> &[(usize, usize)] {
+        &self.angles
     }
 
     /// With one column's limits moved outwards to these, where there are any.
     pub(crate) fn extended(mut self, column: usize, [low, high]: [Option<f32>; 2]) -> Self {
         self.low[column] = low.unwrap_or(self.low[column]).min(self.low[column]);
         self.high[column] = high.unwrap_or(self.high[column]).max(self.high[column]);
+        self
+    }
+
+    /// Without limits where there is only one value, which no model predicts exactly.
+    pub(crate) fn of_what_varies(mut self) -> Self {
+        for column in self.constants().collect::<Vec<_>>() {
+            (self.low[column], self.high[column]) = (f32::NEG_INFINITY, f32::INFINITY);
+        }
         self
     }
 
@@ -171,4 +203,43 @@ pub struct RewardLimits {
     /// They are the logged range, widened on both sides by this share of its width; none if the task
     /// declares them.
     pub widened: Option<f32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    /// A speed, a cosine, a sine and a constant.
+    fn shown() -> StateBounds {
+        let (low, high) = (array![-5.0, -1.0, -1.0, 3.0], array![5.0, 1.0, 1.0, 3.0]);
+        StateBounds::new(low, high).unwrap().with_angle(1, 2).unwrap()
+    }
+
+    #[test]
+    fn what_holds_in_all_data_holds_in_every_state() {
+        let mut states = array![[0.3, 3.0, 4.0, 2.9], [-99.0, 0.0, 0.0, 7.0]];
+        shown().widened(0.5).clamp(&mut states);
+        let diagonal = 0.5_f32.sqrt();
+        let expected = array![[0.3, diagonal, diagonal, 3.0], [-10.0, 1.0, 0.0, 3.0]];
+        let apart = (&states - &expected).mapv(f32::abs).into_iter().fold(0.0, f32::max);
+        assert!(apart < 1e-6, "{states}");
+    }
+
+    #[test]
+    fn declared_limits_are_joined_by_what_the_data_shows() {
+        let (low, high) = (array![-4.0, -2.0, -2.0, -9.0], array![4.0, 2.0, 2.0, 9.0]);
+        let declared = StateBounds::new(low, high).unwrap();
+        let joined = declared.clone().obeying(&shown());
+        assert_eq!(joined.columns()[2..], [[-2.0, 2.0], [3.0, 3.0]]);
+        assert_eq!(joined.angles(), [(1, 2)]);
+        // What is declared comes first.
+        let other = declared.with_angle(2, 0).unwrap();
+        assert_eq!(other.obeying(&shown()).angles(), [(2, 0)]);
+        // A constant is no limit that could be exceeded.
+        let drifted = array![[0.0, 0.0, 0.0, 3.001]];
+        assert_eq!(joined.beyond(&drifted), array![true]);
+        assert_eq!(joined.of_what_varies().beyond(&drifted), array![false]);
+    }
 }

@@ -16,6 +16,7 @@ mod constraint;
 mod controllers;
 mod density;
 mod initial;
+mod invariants;
 mod parts;
 mod present;
 
@@ -30,6 +31,7 @@ pub use constraint::Constraint;
 pub use controllers::{NoisyPolicy, UniformPolicy};
 pub use density::WithLogProb;
 pub use initial::{InitialStates, Starts};
+pub use invariants::Invariants;
 pub use parts::{Policy, Reward, Simulator, Termination};
 pub(crate) use present::Asked;
 

@@ -135,7 +135,7 @@ impl StateBounds {
         Self {
             low: with(&self.low, f32::NEG_INFINITY),
             high: with(&self.high, f32::INFINITY),
-            angles: self.angles.clone(),
+            ..self.clone()
         }
     }
 }
