@@ -3,7 +3,7 @@
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use crate::nn::{Tensor, array, mix};
+use crate::nn::{Mix, gram};
 
 /// The kernel between particles, `k(θ, θ') = exp(-‖θ - θ'‖² / (2 ℓ))`.
 ///
@@ -35,28 +35,17 @@ impl Default for SteinKernel {
 /// With the RBF kernel, ∇_{θ_j} k(θ_j, θ_k) = k(θ_j, θ_k) (θ_k - θ_j) / ℓ, so that φ is linear in
 /// the gradients and in the particles: φ = A g + C θ with small K x K matrices A and C.
 ///
-/// Shapes: `particles`, `gradients` and the result are `[K, len]`.
+/// `particles` are `[K, len]`, row by row.
 pub(crate) fn direction(
-    particles: Tensor<2>,
-    gradients: Tensor<2>,
+    particles: &[f32],
+    count: usize,
     prior_temperature: f64,
     kernel: SteinKernel,
-) -> Tensor<2> {
-    let distances = squared_distances(&particles);
-    let (on_gradients, on_particles) = weights(&distances, prior_temperature, kernel);
-    mix(on_gradients, gradients, on_particles, particles)
-}
-
-/// The matrices A and C of [`direction`].
-fn weights(
-    distances: &Array2<f64>,
-    prior_temperature: f64,
-    kernel: SteinKernel,
-) -> (Array2<f32>, Array2<f32>) {
-    let k = distances.nrows();
+) -> Mix {
+    let (distances, k) = (squared_distances(particles, count), count);
     let length_scale = match kernel {
         SteinKernel::LengthScale(length_scale) => length_scale,
-        SteinKernel::Median => median_length_scale(distances),
+        SteinKernel::Median => median_length_scale(&distances),
     };
     // Far below float32's resolution of the diagonal a weight is noise, and as a denormal number
     // it would slow the products down severalfold.
@@ -68,11 +57,11 @@ fn weights(
     let on_gradients = &kernel / k as f64;
     let repulsion = Array2::from_diag(&degree) - &kernel;
     let on_particles = repulsion / (length_scale * k as f64) - &on_gradients * prior_temperature;
-    (on_gradients.mapv(|w| w as f32), on_particles.mapv(|w| w as f32))
+    Mix { a: on_gradients.mapv(|w| w as f32), c: on_particles.mapv(|w| w as f32) }
 }
 
-fn squared_distances(particles: &Tensor<2>) -> Array2<f64> {
-    let gram = array(particles.clone().matmul(particles.clone().transpose())).mapv(f64::from);
+fn squared_distances(particles: &[f32], count: usize) -> Array2<f64> {
+    let gram = gram(particles, count);
     let norms = gram.diag().to_owned();
     Array2::from_shape_fn(gram.raw_dim(), |(i, j)| {
         if i == j { 0.0 } else { (norms[i] + norms[j] - 2.0 * gram[[i, j]]).max(0.0) }
@@ -95,7 +84,6 @@ mod tests {
     use ndarray::array as matrix;
 
     use super::*;
-    use crate::nn::Device;
 
     /// The sum in the definition, written out.
     fn by_definition(
@@ -123,13 +111,9 @@ mod tests {
     fn direction_is_the_sum_in_the_definition() {
         let theta = matrix![[0.0, 1.0, -1.0], [2.0, 0.5, 0.0], [-1.0, 0.0, 3.0]];
         let gradients = matrix![[1.0, -2.0, 0.5], [0.0, 1.0, 1.0], [0.3, 0.2, -0.1]];
-        let tensor = |rows: &Array2<f32>| Device::Cpu.tensor(rows.view());
-        let found = array(direction(
-            tensor(&theta),
-            tensor(&gradients),
-            0.1,
-            SteinKernel::LengthScale(2.0),
-        ));
+        let kernel = SteinKernel::LengthScale(2.0);
+        let mix = direction(theta.as_slice().unwrap(), 3, 0.1, kernel);
+        let found = mix.of(&gradients, &theta);
         let expected = by_definition(&theta, &gradients, 0.1, 2.0);
         let worst = (found - expected).iter().fold(0.0_f32, |worst, d| worst.max(d.abs()));
         assert!(worst < 1e-6, "differs by {worst}");

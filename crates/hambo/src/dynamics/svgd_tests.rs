@@ -5,7 +5,7 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 
 use super::svgd::{SteinKernel, direction};
-use crate::nn::{Adam, Device, Layout, Mlps, array};
+use crate::nn::{Adam, Buffers, Device, Layout, Mlps, RowLoss, array};
 use crate::rng::Seed;
 
 const PARTICLES: usize = 50;
@@ -50,22 +50,27 @@ impl Regression {
         let mut rng = Seed(seed).stream("particles");
         let layout = Layout::new(3, &[], 1);
         let mut networks = Mlps::random(layout, PARTICLES, Device::Cpu, &mut rng);
-        let inputs = Device::Cpu.tensor(self.inputs.view());
-        let targets = Device::Cpu.tensor(self.targets.view()).autodiff().unsqueeze_dim::<3>(0);
-        let mut adam = Adam::default();
+        let (mut adam, mut buffers) = (Adam::default(), Buffers::default());
         const STEPS: usize = 3000;
         for step in 0..STEPS {
-            let gradients = networks.gradient(inputs.clone(), |outputs| {
-                let error = (targets.clone() - outputs) / NOISE_STD;
-                (error.square() * -0.5).sum()
-            });
-            let particles = networks.params().clone();
-            let phi = direction(particles.clone(), gradients, 1.0, SteinKernel::Median);
             let rate = 0.05 * (1.0 - step as f64 / STEPS as f64);
-            networks.set_params(adam.step(particles, phi, -rate));
+            networks.descend(self.inputs.view(), self, &mut buffers, |params, gradient| {
+                let phi = direction(params, PARTICLES, 1.0, SteinKernel::Median);
+                adam.step_mixed(params, gradient, &phi, -rate);
+            });
         }
         let particles = array(networks.params().clone()).mapv(f64::from);
         (particles.mean_axis(Axis(0)).expect("50 particles"), particles.std_axis(Axis(0), 1.0))
+    }
+}
+
+/// The log-likelihood, as a sum over rows.
+impl RowLoss for Regression {
+    fn gradient(&self, _: usize, first_row: usize, outputs: &[f32], gradient: &mut [f32]) {
+        let targets = self.targets.column(0);
+        for (row, (output, gradient)) in outputs.iter().zip(gradient).enumerate() {
+            *gradient = (targets[first_row + row] - output) / NOISE_STD.powi(2);
+        }
     }
 }
 

@@ -3,13 +3,11 @@
 //! One pass over parameters, gradient and moments. Burn's own Adam makes a dozen, on one thread,
 //! which took as long as a third of the gradient itself.
 
-use super::burn::backend::flex::FlexTensor;
-use super::burn::backend::tensor::FloatTensor;
-use super::burn::backend::{Backend, Dispatch, Flex, backend_extension};
-use super::burn::tensor::Tensor;
-use super::burn::{self};
-use super::device::{Device, array};
+use super::burn::tensor::{Tensor, TensorData};
+use super::device::{Device, values};
+use super::mix::Mix;
 use ndarray::Array2;
+use pulp::{Arch, NullaryFnOnce};
 use rayon::prelude::*;
 
 const FIRST_DECAY: f32 = 0.9;
@@ -23,10 +21,15 @@ const NOTHING: f32 = 1e-20;
 /// The same for squares, which count until far below the square of epsilon.
 const NOTHING_SQUARED: f32 = 1e-30;
 
+/// Columns that are worked on at a time.
+const CHUNK: usize = 4 * 1024;
+
 /// Adam with the usual decays (0.9, 0.999) and epsilon 1e-8.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Adam {
-    moments: Option<(Tensor<2>, Tensor<2>)>,
+    /// First and second moments, as many as parameters; none before the first step.
+    moments: [Vec<f32>; 2],
+    shape: [usize; 2],
     steps: i32,
 }
 
@@ -36,25 +39,76 @@ impl Adam {
     ///   m ← 0.9 m + 0.1 g      v ← 0.999 v + 0.001 g²
     ///   θ ← θ - rate · m̂ / (√v̂ + ε)      m̂ = m / (1 - 0.9^t), v̂ = v / (1 - 0.999^t)
     pub(crate) fn step(&mut self, params: Tensor<2>, gradient: Tensor<2>, rate: f64) -> Tensor<2> {
-        let (first, second) =
-            self.moments.take().unwrap_or_else(|| (gradient.zeros_like(), gradient.zeros_like()));
-        self.steps += 1;
-        let (params, first, second) = <Dispatch as AdamBackend>::adam(
-            params.into_dispatch(),
-            gradient.into_dispatch(),
-            first.into_dispatch(),
-            second.into_dispatch(),
-            Rates {
-                step: rate as f32 / (1.0 - FIRST_DECAY.powi(self.steps)),
-                second: 1.0 / (1.0 - SECOND_DECAY.powi(self.steps)),
+        let (shape, device) = (params.dims(), params.device());
+        let (mut params, gradient) = (values(params), values(gradient));
+        let rates = self.begin(shape, rate);
+        let [first, second] = &mut self.moments;
+        let chunks = params
+            .par_chunks_mut(CHUNK)
+            .zip(first.par_chunks_mut(CHUNK))
+            .zip(second.par_chunks_mut(CHUNK))
+            .zip(gradient.par_chunks(CHUNK));
+        chunks.for_each(|(((params, first), second), gradient)| {
+            Step { params, first, second, gradient, rates }.take();
+        });
+        Tensor::from_data(TensorData::new(params, shape), &device)
+    }
+
+    /// As [`step`](Self::step) on rows of parameters, against a mix of the rows of `gradient` and of the parameters
+    /// themselves, in the same pass.
+    pub(crate) fn step_mixed(
+        &mut self,
+        params: &mut [f32],
+        gradient: &[f32],
+        mix: &Mix,
+        rate: f64,
+    ) {
+        let (rows, len) = (mix.rows(), params.len() / mix.rows().max(1));
+        let rates = self.begin([rows, len], rate);
+        let [first, second] = &mut self.moments;
+        let mut parts: Vec<Columns<'_>> = Vec::new();
+        parts.resize_with(len.div_ceil(CHUNK), Columns::default);
+        let all = params.chunks_mut(len).zip(first.chunks_mut(len)).zip(second.chunks_mut(len));
+        for (((params, first), second), gradient) in all.zip(gradient.chunks(len)) {
+            let chunks = params
+                .chunks_mut(CHUNK)
+                .zip(first.chunks_mut(CHUNK))
+                .zip(second.chunks_mut(CHUNK))
+                .zip(gradient.chunks(CHUNK));
+            for (part, (((params, first), second), gradient)) in parts.iter_mut().zip(chunks) {
+                part.params.push(params);
+                part.moments.push((first, second));
+                part.gradient.push(gradient);
+            }
+        }
+        parts.into_par_iter().for_each_init(
+            || vec![0.0; rows * CHUNK],
+            |directions, Columns { params, moments, gradient }| {
+                // All of them before a parameter moves.
+                for (row, direction) in directions.chunks_mut(CHUNK).enumerate() {
+                    mix.row(row, &gradient, &params, direction);
+                }
+                for ((params, (first, second)), direction) in
+                    params.into_iter().zip(moments).zip(directions.chunks(CHUNK))
+                {
+                    let gradient = &direction[..params.len()];
+                    Step { params, first, second, gradient, rates }.take();
+                }
             },
         );
-        self.moments = Some((Tensor::from_dispatch(first), Tensor::from_dispatch(second)));
-        Tensor::from_dispatch(params)
     }
-}
 
-impl Adam {
+    /// Counts a step.
+    fn begin(&mut self, shape: [usize; 2], rate: f64) -> Rates {
+        self.shape = shape;
+        self.moments.iter_mut().for_each(|moments| moments.resize(shape[0] * shape[1], 0.0));
+        self.steps += 1;
+        Rates {
+            step: rate as f32 / (1.0 - FIRST_DECAY.powi(self.steps)),
+            second: 1.0 / (1.0 - SECOND_DECAY.powi(self.steps)),
+        }
+    }
+
     /// Steps taken.
     pub(crate) fn steps(&self) -> i32 {
         self.steps
@@ -62,64 +116,66 @@ impl Adam {
 
     /// The two moments, if a step was taken.
     pub(crate) fn moments(&self) -> Option<[Array2<f32>; 2]> {
-        self.moments.as_ref().map(|(first, second)| [array(first.clone()), array(second.clone())])
+        let matrix = |values: &Vec<f32>| Array2::from_shape_vec(self.shape, values.clone()).ok();
+        let [first, second] = &self.moments;
+        (self.steps > 0).then_some([matrix(first)?, matrix(second)?])
     }
 
     /// As it was after so many steps.
-    pub(crate) fn resumed([first, second]: [Array2<f32>; 2], steps: i32, device: Device) -> Self {
-        let moments = Some((device.tensor(first.view()), device.tensor(second.view())));
-        Self { moments, steps }
+    pub(crate) fn resumed([first, second]: [Array2<f32>; 2], steps: i32, _: Device) -> Self {
+        let shape = [first.nrows(), first.ncols()];
+        let values = |moments: Array2<f32>| moments.iter().copied().collect();
+        Self { moments: [values(first), values(second)], shape, steps }
     }
+}
+
+/// The same columns of all rows.
+#[derive(Default)]
+struct Columns<'a> {
+    params: Vec<&'a mut [f32]>,
+    moments: Vec<(&'a mut [f32], &'a mut [f32])>,
+    gradient: Vec<&'a [f32]>,
 }
 
 /// The step's corrections for moments that started at zero.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rates {
+struct Rates {
     step: f32,
     second: f32,
 }
 
-#[backend_extension(Flex)]
-pub(super) trait AdamBackend: Backend {
-    fn adam(
-        params: FloatTensor<Self>,
-        gradient: FloatTensor<Self>,
-        first: FloatTensor<Self>,
-        second: FloatTensor<Self>,
-        rates: Rates,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>);
+/// A step of some parameters.
+struct Step<'a> {
+    params: &'a mut [f32],
+    first: &'a mut [f32],
+    second: &'a mut [f32],
+    gradient: &'a [f32],
+    rates: Rates,
 }
 
-impl AdamBackend for Flex {
-    fn adam(
-        params: FlexTensor,
-        gradient: FlexTensor,
-        first: FlexTensor,
-        second: FlexTensor,
-        rates: Rates,
-    ) -> (FlexTensor, FlexTensor, FlexTensor) {
-        const CHUNK: usize = 16 * 1024;
-        let gradient = gradient.to_contiguous();
-        let [mut params, mut first, mut second] =
-            [params, first, second].map(|tensor| tensor.to_contiguous());
-        let chunks = params
-            .storage_mut::<f32>()
-            .par_chunks_mut(CHUNK)
-            .zip(first.storage_mut::<f32>().par_chunks_mut(CHUNK))
-            .zip(second.storage_mut::<f32>().par_chunks_mut(CHUNK))
-            .zip(gradient.storage::<f32>().par_chunks(CHUNK));
-        chunks.for_each(|(((params, first), second), gradient)| {
-            for (((p, m), v), &g) in params.iter_mut().zip(first).zip(second).zip(gradient) {
-                *m = or_zero(FIRST_DECAY * *m + (1.0 - FIRST_DECAY) * g, NOTHING);
-                *v = or_zero(SECOND_DECAY * *v + (1.0 - SECOND_DECAY) * g * g, NOTHING_SQUARED);
-                let change = rates.step * *m / ((*v * rates.second).sqrt() + EPSILON);
-                *p = or_zero(*p - change, NOTHING);
-            }
-        });
-        (params, first, second)
+impl Step<'_> {
+    /// With the widest instructions that the processor has; they round alike.
+    fn take(self) {
+        Arch::new().dispatch(self);
     }
 }
 
+impl NullaryFnOnce for Step<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { params, first, second, gradient, rates } = self;
+        for (((p, m), v), &g) in params.iter_mut().zip(first).zip(second).zip(gradient) {
+            *m = or_zero(FIRST_DECAY * *m + (1.0 - FIRST_DECAY) * g, NOTHING);
+            *v = or_zero(SECOND_DECAY * *v + (1.0 - SECOND_DECAY) * g * g, NOTHING_SQUARED);
+            let change = rates.step * *m / ((*v * rates.second).sqrt() + EPSILON);
+            *p = or_zero(*p - change, NOTHING);
+        }
+    }
+}
+
+#[inline(always)]
 fn or_zero(value: f32, least: f32) -> f32 {
     if value.abs() < least { 0.0 } else { value }
 }

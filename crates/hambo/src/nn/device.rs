@@ -32,6 +32,11 @@ impl Device {
     }
 }
 
+/// The values of a matrix; not copied if nobody else has it.
+pub(super) fn values(tensor: Tensor<2>) -> Vec<f32> {
+    tensor.into_data().try_into_vec::<f32>().expect("every tensor here holds float32")
+}
+
 /// Copies a tensor back, as an array of as many dimensions.
 pub(crate) fn array<const D: usize>(tensor: Tensor<D>) -> Array<f32, Dim<[usize; D]>>
 where

@@ -18,7 +18,7 @@ const BLOCK_ROWS: usize = 128;
 pub(super) type Hidden = Vec<HiddenBlock>;
 
 /// The hidden values of one block, layer by layer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct HiddenBlock {
     activations: Vec<f32>,
     /// The activations' derivatives; none if only the outputs are wanted.
@@ -31,7 +31,11 @@ pub(super) fn forward(layout: &Layout, params: &[f32], inputs: &[f32]) -> Vec<f3
     let outputs: Vec<Vec<f32>> = blocks
         .par_iter()
         .with_max_len(1)
-        .map(|block| forward_block(layout, params, inputs, block, false).0)
+        .map(|block| {
+            let (mut outputs, mut hidden) = (Vec::new(), HiddenBlock::default());
+            forward_block(layout, params, inputs, block, false, (&mut outputs, &mut hidden));
+            outputs
+        })
         .collect();
     outputs.concat()
 }
@@ -46,27 +50,30 @@ pub(super) fn forward_keeping_hidden(
     let (outputs, hidden): (Vec<Vec<f32>>, Hidden) = blocks
         .par_iter()
         .with_max_len(1)
-        .map(|block| forward_block(layout, params, inputs, block, true))
+        .map(|block| {
+            let (mut outputs, mut hidden) = (Vec::new(), HiddenBlock::default());
+            forward_block(layout, params, inputs, block, true, (&mut outputs, &mut hidden));
+            (outputs, hidden)
+        })
         .unzip();
     (outputs.concat(), hidden)
 }
 
-/// Outputs and hidden values of one block.
+/// Outputs and hidden values of one block, into buffers that may be used ones.
 fn forward_block(
     layout: &Layout,
     params: &[f32],
     inputs: &[f32],
     block: &Block,
     want_slopes: bool,
-) -> (Vec<f32>, HiddenBlock) {
+    (outputs, hidden): (&mut Vec<f32>, &mut HiddenBlock),
+) {
     let params = rows_of(params, block.member, 1, layout.parameters());
     let (last, hidden_layers) = layout.layers().split_last().expect("a layout has a layer");
-    let mut outputs = vec![0.0; block.rows * last.outputs];
     let values = block.rows * layout.hidden_values();
-    let mut hidden = HiddenBlock {
-        activations: vec![0.0; values],
-        slopes: vec![0.0; if want_slopes { values } else { 0 }],
-    };
+    outputs.resize(block.rows * last.outputs, 0.0);
+    hidden.activations.resize(values, 0.0);
+    hidden.slopes.resize(if want_slopes { values } else { 0 }, 0.0);
     let mut previous = rows_of(inputs, block.first_row, block.rows, layout.inputs());
     let mut free = hidden.activations.as_mut_slice();
     let mut free_slopes = hidden.slopes.as_mut_slice();
@@ -78,12 +85,11 @@ fn forward_block(
         layout.activation().apply(activations, &params[layer.bias.clone()], slopes);
         (previous, free, free_slopes) = (activations, rest, rest_of_slopes);
     }
-    sums(last, params, previous, &mut outputs);
+    sums(last, params, previous, outputs);
     let bias = &params[last.bias.clone()];
     for row in outputs.chunks_exact_mut(last.outputs) {
         row.iter_mut().zip(bias).for_each(|(y, b)| *y += b);
     }
-    (outputs, hidden)
 }
 
 /// `y = x W`, without the bias.
@@ -128,8 +134,16 @@ pub(super) fn backward(
         .map(|(block, hidden)| {
             let params = rows_of(params, block.member, 1, layout.parameters());
             let first = block.member * rows + block.first_row;
-            let output_grad = rows_of(output_grad, first, block.rows, layout.outputs());
-            BlockGradient::compute(layout, params, &hidden.slopes, output_grad, wanted.inputs)
+            let outputs = rows_of(output_grad, first, block.rows, layout.outputs()).to_vec();
+            let mut back = BlockGradient { outputs, ..BlockGradient::default() };
+            back.carry_back(layout, params, &hidden.slopes);
+            if wanted.inputs {
+                let first = back.of_layer(layout, block.rows, 0);
+                let mut inputs = vec![0.0; block.rows * layout.inputs()];
+                input_gradient(&layout.layers()[0], params, first, &mut inputs);
+                back.inputs = inputs;
+            }
+            back
         })
         .collect();
 
@@ -145,57 +159,119 @@ pub(super) fn backward(
         return (Vec::new(), input_grad);
     }
 
+    let of_blocks: Vec<_> = hidden.iter().zip(&backs).collect();
     let mut param_grad = vec![0.0; params.len()];
-    let per_member = (blocks.len() / members.max(1)).max(1);
-    let tasks = layer_slots(layout, &mut param_grad);
-    tasks.into_par_iter().with_max_len(1).for_each(|(member, index, weight_grad, bias_grad)| {
-        let range = member * per_member..((member + 1) * per_member).min(blocks.len());
-        for block in range {
-            let layer = &layout.layers()[index];
-            let layer_inputs = match index {
-                0 => rows_of(inputs, blocks[block].first_row, blocks[block].rows, layer.inputs),
-                _ => {
-                    let activations = &hidden[block].activations;
-                    layer_rows(layout, activations, blocks[block].rows, index - 1)
-                }
-            };
-            let grad = &backs[block].outputs[index];
-            add_layer_gradient(layer, layer_inputs, grad, weight_grad, bias_grad);
-        }
-    });
+    parameter_gradient(layout, inputs, &blocks, &of_blocks, &mut param_grad);
     (param_grad, input_grad)
 }
 
+/// What one block needs for a whole gradient; used again in every step.
+#[derive(Debug, Default)]
+struct Work {
+    hidden: HiddenBlock,
+    outputs: Vec<f32>,
+    back: BlockGradient,
+}
+
+/// The buffers of a training loop.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers {
+    work: Vec<Work>,
+    gradient: Vec<f32>,
+}
+
+/// A loss that is a sum over rows and members, and knows its own gradient.
+pub(crate) trait RowLoss: Sync {
+    /// Writes the gradient with respect to the outputs `[rows, outputs]` of a member on some rows, of which
+    /// `first_row` is the first.
+    fn gradient(&self, member: usize, first_row: usize, outputs: &[f32], gradient: &mut [f32]);
+}
+
+/// The gradient `[members, len]` of such a loss with respect to the parameters. A block goes forth and back while it
+/// is in the core's cache.
+pub(super) fn loss_gradient<'b>(
+    layout: &Layout,
+    params: &[f32],
+    inputs: &[f32],
+    loss: &impl RowLoss,
+    Buffers { work, gradient }: &'b mut Buffers,
+) -> &'b [f32] {
+    let blocks = Block::all(layout, params, inputs, BLOCK_ROWS);
+    work.resize_with(blocks.len(), Work::default);
+    blocks.par_iter().zip(work.par_iter_mut()).with_max_len(1).for_each(|(block, work)| {
+        let Work { hidden, outputs, back } = work;
+        forward_block(layout, params, inputs, block, true, (outputs, hidden));
+        back.outputs.resize(outputs.len(), 0.0);
+        loss.gradient(block.member, block.first_row, outputs, &mut back.outputs);
+        let params = rows_of(params, block.member, 1, layout.parameters());
+        back.carry_back(layout, params, &hidden.slopes);
+    });
+    let of_blocks: Vec<_> = work.iter().map(|work| (&work.hidden, &work.back)).collect();
+    gradient.resize(params.len(), 0.0);
+    parameter_gradient(layout, inputs, &blocks, &of_blocks, gradient);
+    gradient
+}
+
+/// Every layer of every member sums its weights' gradient over the blocks.
+fn parameter_gradient(
+    layout: &Layout,
+    inputs: &[f32],
+    blocks: &[Block],
+    of_blocks: &[(&HiddenBlock, &BlockGradient)],
+    gradient: &mut [f32],
+) {
+    let members = gradient.len() / layout.parameters();
+    let per_member = (blocks.len() / members.max(1)).max(1);
+    let tasks = layer_slots(layout, gradient);
+    tasks.into_par_iter().with_max_len(1).for_each(|(member, index, weight_grad, bias_grad)| {
+        weight_grad.fill(0.0);
+        bias_grad.fill(0.0);
+        let range = member * per_member..((member + 1) * per_member).min(blocks.len());
+        for (block, (hidden, back)) in blocks[range.clone()].iter().zip(&of_blocks[range]) {
+            let layer = &layout.layers()[index];
+            let layer_inputs = match index {
+                0 => rows_of(inputs, block.first_row, block.rows, layer.inputs),
+                _ => layer_rows(layout, &hidden.activations, block.rows, index - 1),
+            };
+            let grad = back.of_layer(layout, block.rows, index);
+            add_layer_gradient(layer, layer_inputs, grad, weight_grad, bias_grad);
+        }
+    });
+}
+
 /// The backward pass of one block.
+#[derive(Debug, Default)]
 struct BlockGradient {
-    /// With respect to each layer's sums.
-    outputs: Vec<Vec<f32>>,
+    /// With respect to the network's outputs.
+    outputs: Vec<f32>,
+    /// With respect to the hidden layers' sums, layer by layer.
+    hidden: Vec<f32>,
     /// With respect to the network's input, if wanted.
     inputs: Vec<f32>,
 }
 
 impl BlockGradient {
-    fn compute(
-        layout: &Layout,
-        params: &[f32],
-        slopes: &[f32],
-        output_grad: &[f32],
-        want_inputs: bool,
-    ) -> Self {
-        let rows = output_grad.len() / layout.outputs();
-        let layers = layout.layers();
-        let mut outputs = vec![Vec::new(); layers.len()];
-        let mut grad = output_grad.to_vec();
+    /// From the outputs through all hidden layers.
+    fn carry_back(&mut self, layout: &Layout, params: &[f32], slopes: &[f32]) {
+        let (layers, rows) = (layout.layers(), self.outputs.len() / layout.outputs());
+        self.hidden.resize(rows * layout.hidden_values(), 0.0);
+        let (mut grad, mut free) = (self.outputs.as_slice(), self.hidden.as_mut_slice());
         for index in (1..layers.len()).rev() {
-            let mut previous = input_gradient(&layers[index], params, &grad);
+            let size = rows * layers[index].inputs;
+            let (rest, previous) = free.split_at_mut(free.len() - size);
+            input_gradient(&layers[index], params, grad, previous);
             let slopes = layer_rows(layout, slopes, rows, index - 1);
             previous.iter_mut().zip(slopes).for_each(|(g, slope)| *g *= slope);
-            outputs[index] = std::mem::replace(&mut grad, previous);
+            (grad, free) = (previous, rest);
         }
-        let inputs =
-            if want_inputs { input_gradient(&layers[0], params, &grad) } else { Vec::new() };
-        outputs[0] = grad;
-        Self { outputs, inputs }
+    }
+
+    /// With respect to a layer's sums.
+    fn of_layer(&self, layout: &Layout, rows: usize, index: usize) -> &[f32] {
+        match index + 1 == layout.layers().len() {
+            true => &self.outputs,
+            false => layer_rows(layout, &self.hidden, rows, index),
+        }
     }
 }
 
@@ -244,17 +320,15 @@ fn add_layer_gradient(
 }
 
 /// `dx = dy W^T`.
-fn input_gradient(layer: &Layer, params: &[f32], grad: &[f32]) -> Vec<f32> {
+fn input_gradient(layer: &Layer, params: &[f32], grad: &[f32], input_grad: &mut [f32]) {
     let rows = grad.len() / layer.outputs;
     let weight = &params[layer.weight.clone()];
-    let mut input_grad = vec![0.0; rows * layer.inputs];
     product(
-        MatMut::from_row_major_slice_mut(&mut input_grad, rows, layer.inputs),
+        MatMut::from_row_major_slice_mut(input_grad, rows, layer.inputs),
         Accum::Replace,
         MatRef::from_row_major_slice(grad, rows, layer.outputs),
         MatRef::from_row_major_slice(weight, layer.inputs, layer.outputs).transpose(),
     );
-    input_grad
 }
 
 /// The sum of equally long vectors, in order.

@@ -9,7 +9,8 @@ use rand::RngExt;
 use rand_distr::StandardNormal;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 
-use super::device::{Device, array};
+use super::device::{Device, array, values};
+use super::kernel::{self, Buffers, RowLoss};
 use super::layout::{Layer, Layout};
 use super::op;
 use crate::error::{Error, Result};
@@ -139,6 +140,26 @@ impl Mlps {
         let outputs = op::mlp(params.clone(), inputs.autodiff(), &self.layout);
         let mut gradients = loss(outputs).backward();
         params.grad_remove(&mut gradients).expect("the loss depends on the parameters")
+    }
+
+    /// Moves the parameters by a function of themselves and of the gradient `[members, len]` of a loss that brings its
+    /// own; faster than by [`gradient`](Self::gradient).
+    pub(crate) fn descend(
+        &mut self,
+        inputs: ArrayView2<'_, f32>,
+        loss: &impl RowLoss,
+        buffers: &mut Buffers,
+        update: impl FnOnce(&mut [f32], &[f32]),
+    ) {
+        let (layout, device) = (self.layout.clone(), self.device);
+        let inputs = inputs.as_standard_layout();
+        let inputs = inputs.as_slice().expect("it was made contiguous");
+        self.update_params(|params| {
+            let (shape, mut params) = (params.dims(), values(params));
+            let gradient = kernel::loss_gradient(&layout, &params, inputs, loss, buffers);
+            update(&mut params, gradient);
+            Tensor::from_data(TensorData::new(params, shape), &device.engine())
+        });
     }
 
     /// The parameters in the safetensors format: `layer.I.weight` `[members, inputs, outputs]` and

@@ -20,6 +20,7 @@ pub use burn::tensor::Tensor;
 pub(crate) use burn::tensor::activation::{log_softmax, softplus};
 pub use device::Device;
 pub(crate) use device::array;
+pub(crate) use kernel::{Buffers, RowLoss};
 pub use layout::Layout;
-pub(crate) use mix::mix;
+pub(crate) use mix::{Mix, gram};
 pub use mlp::Mlps;

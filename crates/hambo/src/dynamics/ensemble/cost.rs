@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use super::half::Training;
 use super::{Bag, Ensemble, EnsembleSettings};
 use crate::dataset::Subset;
 use crate::error::Result;
-use crate::nn::Adam;
 use crate::rng::Seed;
 
 /// Steps that are timed, after one that warms the caches.
@@ -27,10 +27,18 @@ impl Ensemble {
         let seed = Seed(0);
         let bag = Bag::draw(data, settings, seed)?;
         let rng = &mut seed.stream("cost: mini-batches");
-        let (mut model, mut adam) = (Self::untrained(data, settings, seed), Adam::default());
+        let (mut model, mut training) =
+            (Self::untrained(data, settings, seed), Training::default());
         let mut step = || {
             let rows = data.sample(settings.batch_size, rng);
-            model.step(data.dataset(), &rows, &bag, &mut adam, settings, settings.learning_rate);
+            model.step(
+                data.dataset(),
+                &rows,
+                &bag,
+                &mut training,
+                settings,
+                settings.learning_rate,
+            );
         };
         step();
         let begun = Instant::now();

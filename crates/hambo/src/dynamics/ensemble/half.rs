@@ -3,16 +3,23 @@
 use super::best::Best;
 use crate::error::{BoxError, Result};
 use crate::exchange::{Exchange, Interruptible};
-use crate::nn::{Adam, Mlps};
+use crate::nn::{Adam, Buffers, Mlps};
 use crate::rng::Stream;
 
 /// Looks at the held-out likelihood between two times that the fit is kept.
 pub(super) const LOOKS: usize = 5;
 
+/// What a training loop remembers.
+#[derive(Debug, Default)]
+pub(super) struct Training {
+    pub(super) adam: Adam,
+    pub(super) buffers: Buffers,
+}
+
 /// How far a fit has come.
 pub(super) struct Half {
     pub(super) step: usize,
-    pub(super) adam: Adam,
+    pub(super) training: Training,
     pub(super) best: Best,
     pub(super) history: Vec<(usize, f64)>,
     pub(super) rng: Stream,
@@ -33,7 +40,7 @@ pub(super) struct HalfFit<'a> {
 
 impl Interruptible for HalfFit<'_> {
     fn exchange(&mut self, with: &mut Exchange<'_>) -> Result<(), BoxError> {
-        let Half { step, adam, best, history, rng } = &mut *self.half;
+        let Half { step, training: Training { adam, .. }, best, history, rng } = &mut *self.half;
         with.networks("networks", self.networks)?;
         with.adam("adam", adam, self.networks)?;
         with.value("step", step)?;

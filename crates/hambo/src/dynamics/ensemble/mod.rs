@@ -11,6 +11,7 @@ mod bag;
 mod best;
 mod cost;
 mod half;
+mod likelihood;
 mod saved;
 
 use ndarray::{ArrayView2, Axis, s};
@@ -21,18 +22,16 @@ pub use cost::FitCost;
 pub use saved::SavedEnsemble;
 
 use self::best::Best;
-use self::half::{Half, LOOKS};
+use self::half::{Half, LOOKS, Training};
+use self::likelihood::{Likelihood, heads, log_likelihoods};
 use super::svgd::{self, SteinKernel};
 use super::{Dynamics, MemberPrediction, Members, Prediction, check_batch};
 use crate::dataset::{self, Batch, Dataset, Standardizer, Subset, Target};
 use crate::error::{Error, Result};
 use crate::exchange::Keeper;
-use crate::nn::{Activation, Adam, Device, Layout, Mlps, Tensor, array, softplus};
+use crate::nn::{Activation, Device, Layout, Mlps, Tensor, array};
 use crate::progress::{Event, Observer, report};
 use crate::rng::Seed;
-
-/// Smallest aleatoric std, in standardised units.
-const MIN_STD: f64 = 1e-3;
 
 /// Hidden layers of the frozen random networks.
 const RANDOM_HIDDEN: [usize; 2] = [32, 32];
@@ -214,7 +213,7 @@ impl Ensemble {
         let mut model = Self::untrained(&train, settings, seed);
         let mut half = Half {
             step: 0,
-            adam: Adam::default(),
+            training: Training::default(),
             best: Best::new(&model.networks),
             history: Vec::new(),
             rng: seed.stream("fit: mini-batches"),
@@ -227,7 +226,7 @@ impl Ensemble {
         while half.step < most && half.best.looks_since < settings.patience {
             let rows = train.sample(settings.batch_size, &mut half.rng);
             let rate = cosine(settings.learning_rate, half.step, most);
-            model.step(train.dataset(), &rows, bag, &mut half.adam, settings, rate);
+            model.step(train.dataset(), &rows, bag, &mut half.training, settings, rate);
             half.step += 1;
             let Half { step, best, history, .. } = &mut half;
             let step = *step;
@@ -305,31 +304,27 @@ impl Ensemble {
         dataset: &Dataset,
         rows: &[usize],
         bag: &Bag,
-        adam: &mut Adam,
+        training: &mut Training,
         settings: &EnsembleSettings,
         rate: f64,
     ) {
-        let (inputs, targets) = self.standardized(&dataset.gather(rows));
-        let device = self.networks.device();
-        let weights =
-            (!bag.is_shared()).then(|| device.tensor(bag.weights(dataset, rows).view()).autodiff());
+        let batch = dataset.gather(rows);
+        let inputs = self.inputs.apply(batch.inputs().view());
+        let targets = batch.targets(self.target, self.next_dim(), self.predicts_reward);
+        let likelihood = Likelihood {
+            targets: self.targets.apply(targets.view()),
+            random: self.random.as_ref().map(|random| random.predict(inputs.view())),
+            weights: (!bag.is_shared()).then(|| bag.weights(dataset, rows)),
+            beta: settings.least_squares as f32,
+        };
+        let (members, prior) = (self.networks.members(), settings.prior(dataset.rows()));
+        let Training { adam, buffers } = training;
         // Members do not share parameters, so the gradient of the sum is every member's own.
-        let gradients = self.networks.gradient(inputs, |outputs| {
-            let rows = weighed(outputs, targets.autodiff(), settings.least_squares);
-            let count = rows.dims()[1] as f64;
-            match weights {
-                Some(weights) => (rows * weights).sum() / count,
-                None => rows.sum() / count,
-            }
+        self.networks.descend(inputs.view(), &likelihood, buffers, |params, gradient| {
+            let direction = svgd::direction(params, members, prior, settings.kernel);
+            // Adam descends; a negative rate climbs.
+            adam.step_mixed(params, gradient, &direction, -rate);
         });
-        let direction = svgd::direction(
-            self.networks.params().clone(),
-            gradients,
-            settings.prior(dataset.rows()),
-            settings.kernel,
-        );
-        // Adam descends; a negative rate climbs.
-        self.networks.update_params(|params| adam.step(params, direction, -rate));
     }
 
     /// Each member's log-likelihood per row in standardised units, over those of the rows that it
@@ -407,30 +402,6 @@ impl Ensemble {
     pub fn networks(&self) -> &Mlps {
         &self.networks
     }
-}
-
-/// Each member's log-likelihood of each row, `[K, rows]`, without the constant:
-///
-///   Σ_j [ -½ ((y_ij - h_kj) / ν_kj)² - ln ν_kj ]
-fn log_likelihoods(outputs: Tensor<3>, targets: Tensor<3>) -> Tensor<2> {
-    weighed(outputs, targets, 0.0)
-}
-
-/// The same with every term times ν^2β, which counts as a constant: with β = 1 the means have the
-/// gradient of least squares, and in between it depends on ν less than the likelihood's does.
-fn weighed(outputs: Tensor<3>, targets: Tensor<3>, beta: f64) -> Tensor<2> {
-    let [members, rows, _] = outputs.dims();
-    let (mean, std) = heads(outputs, targets.dims()[2]);
-    let error = (targets - mean) / std.clone();
-    let terms = error.square() * -0.5 - std.clone().log();
-    let terms = if beta > 0.0 { terms * std.detach().powf_scalar(2.0 * beta) } else { terms };
-    terms.sum_dim(2).reshape([members, rows])
-}
-
-/// Means and stds `[K, rows, width]` from raw outputs `[K, rows, 2 width]`.
-fn heads(outputs: Tensor<3>, width: usize) -> (Tensor<3>, Tensor<3>) {
-    let mean = outputs.clone().narrow(2, 0, width);
-    (mean, softplus(outputs.narrow(2, width, width), 1.0) + MIN_STD)
 }
 
 /// Falls from `rate` at step 0 to zero at `steps`.

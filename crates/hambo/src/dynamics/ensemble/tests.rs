@@ -4,6 +4,7 @@ use ndarray::{Array1, Array2};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 
+use super::likelihood::MIN_STD;
 use super::*;
 use crate::dataset::{Dataset, Episode};
 use crate::progress::Silent;
@@ -107,8 +108,9 @@ fn gradient_of_likelihood_plus_prior_agrees_with_finite_differences() {
         .networks
         .gradient(inputs.clone(), |o| log_likelihoods(o, targets.clone().autodiff()).sum() / 40.0);
     // A single particle feels no kernel: its direction is the score itself.
-    let particle = model.networks.params().clone();
-    let score = array(svgd::direction(particle, gradient, 0.3, SteinKernel::default()));
+    let particle = array(model.networks.params().clone());
+    let direction = svgd::direction(particle.as_slice().unwrap(), 1, 0.3, SteinKernel::default());
+    let score = direction.of(&array(gradient), &particle);
     let theta: Vec<f64> =
         array(model.networks.params().clone()).iter().map(|&t| t.into()).collect();
     let targets = array(targets).index_axis_move(Axis(0), 0).mapv(f64::from);
