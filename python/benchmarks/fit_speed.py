@@ -4,8 +4,8 @@
 
 Both fit ten networks of 4 x 256 units to random walks of HalfCheetah's sizes: SiLU, errors weighed as by default,
 bootstrap weights, random functions, the Stein direction and Adam. What both do once (reading, calibration) is left out:
-hambo's time is the difference between a long fit and a short one. Each turn is a process of its own, so that no threads of
-the other one wait for work. Needs torch.
+hambo's time is the difference between a long fit and a short one. Each turn is a process of its own, so that no
+threads of the other one wait for work. Needs torch.
 """
 
 import argparse
@@ -15,19 +15,20 @@ import subprocess
 import sys
 import time
 
+import numpy as np
+import torch
+from torch.nn.functional import silu, softplus
+
+import hambo
+
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--batch", type=int, nargs="*", default=[256, 1024])
 parser.add_argument("--turns", type=int, default=5)
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--one", choices=["hambo", "torch"], help="seconds of one of them, once")
 arguments = parser.parse_args()
+# Read when work begins.
 os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)
-
-import numpy as np
-import torch
-from torch.nn.functional import silu, softplus
-
-import hambo
 
 MEMBERS, STATE, ACTION, WIDTH, DEPTH = 10, 17, 6, 256, 4
 OUTPUTS = STATE + 1
@@ -35,6 +36,7 @@ SHORT, LONG = 20, 120
 
 
 def walk() -> hambo.Dataset:
+    """Random walks with the sizes of HalfCheetah."""
     rng = np.random.default_rng(0)
     states = rng.normal(size=(20, 501, STATE)).astype(np.float32)
     for step in range(1, 501):
@@ -65,6 +67,7 @@ class Torch:
     """The same recipe, batched over the members."""
 
     def __init__(self, data: hambo.Dataset) -> None:
+        """Networks for these data."""
         torch.manual_seed(0)
         inputs = torch.tensor(np.concatenate([data.states, data.actions], axis=1))
         targets = torch.tensor(np.column_stack([data.next_states - data.states, data.rewards]))
@@ -79,12 +82,14 @@ class Torch:
 
     @staticmethod
     def networks(sizes: list[int]) -> list[torch.Tensor]:
+        """Random weights and biases, layer by layer."""
         pairs = list(zip(sizes, sizes[1:], strict=False))
         weights = [torch.randn(MEMBERS, i, o) * i**-0.5 for i, o in pairs]
         return [each for (_, o), w in zip(pairs, weights, strict=True) for each in (w, torch.zeros(MEMBERS, 1, o))]
 
     @staticmethod
     def outputs(networks: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+        """What all members say."""
         x = x.expand(MEMBERS, -1, -1)
         for layer in range(0, len(networks), 2):
             x = torch.baddbmm(networks[layer + 1], x, networks[layer])
@@ -92,6 +97,7 @@ class Torch:
         return x
 
     def step(self, batch: int) -> None:
+        """One gradient step."""
         rows = torch.randint(0, len(self.inputs), (batch,))
         x, weights = self.inputs[rows], self.weights[:, rows]
         with torch.no_grad():
@@ -118,6 +124,7 @@ class Torch:
 
     @staticmethod
     def flat(tensors: "list[torch.Tensor] | tuple[torch.Tensor, ...]") -> torch.Tensor:
+        """One row per member."""
         return torch.cat([each.reshape(MEMBERS, -1) for each in tensors], 1)
 
     def seconds(self, batch: int) -> float:
@@ -137,6 +144,7 @@ def turn(which: str, batch: int) -> float:
 
 
 def main() -> None:
+    """Both of them, in turns."""
     if arguments.one:
         torch.set_num_threads(arguments.threads)
         # Without this, weights that decay to subnormal numbers make it slower with every step.
