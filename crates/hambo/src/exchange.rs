@@ -111,7 +111,7 @@ impl<'a> Exchange<'a> {
                 return Err(format!("`{name}` is {:?}, expected {shape:?}", moment.shape()).into());
             }
         }
-        *adam = Adam::resumed(moments, steps, networks.device());
+        *adam = Adam::resumed(moments, steps);
         Ok(())
     }
 

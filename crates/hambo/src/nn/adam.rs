@@ -4,7 +4,7 @@
 //! which took as long as a third of the gradient itself.
 
 use super::burn::tensor::{Tensor, TensorData};
-use super::device::{Device, values};
+use super::device::values;
 use super::mix::Mix;
 use ndarray::Array2;
 use pulp::{Arch, NullaryFnOnce};
@@ -122,7 +122,7 @@ impl Adam {
     }
 
     /// As it was after so many steps.
-    pub(crate) fn resumed([first, second]: [Array2<f32>; 2], steps: i32, _: Device) -> Self {
+    pub(crate) fn resumed([first, second]: [Array2<f32>; 2], steps: i32) -> Self {
         let shape = [first.nrows(), first.ncols()];
         let values = |moments: Array2<f32>| moments.iter().copied().collect();
         Self { moments: [values(first), values(second)], shape, steps }
