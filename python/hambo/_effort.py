@@ -29,7 +29,7 @@ _CHANGES: dict[type, dict[str, dict[str, Any]]] = {
 }
 ROLLOUTS: dict[str, dict[str, int]] = {
     "quick": {"episodes": 1_000, "attempts": 1, "cost_episodes": 50},
-    "standard": {"episodes": 5_000, "attempts": 1, "cost_episodes": 200},
+    "standard": {"episodes": 2_000, "attempts": 1, "cost_episodes": 200},
     "thorough": {"episodes": 20_000, "attempts": 3, "cost_episodes": 200},
 }
 """What `evaluate` plays."""

@@ -153,7 +153,7 @@ def evaluate(
         more episodes and attempts. What is given by the next four arguments wins. A quick bound is a first
         look, and its result says that it is quick.
     episodes
-        Fresh episodes behind each estimate; 5,000 by default.
+        Fresh episodes behind each estimate; 2,000 by default.
     attempts
         Adversaries trained from scratch per learned variant, of which the lowest bound counts; one by default.
     cost_episodes

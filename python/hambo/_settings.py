@@ -85,6 +85,8 @@ class Ensemble(_RemembersGiven):
         not seen it; otherwise whole episodes that are held out.
     learn_reward
         Learn the reward as one more output, for evaluations that give none.
+    device
+        Where the networks are trained and evaluated: ``"cpu"``, or ``"wgpu"`` or ``"cuda"`` in a build that has it.
     """
 
     members: int = 10
@@ -104,6 +106,7 @@ class Ensemble(_RemembersGiven):
     patience: int = 20
     held_out: float = 0.1
     learn_reward: bool = True
+    device: Literal["cpu", "wgpu", "cuda"] = "cpu"
 
     @classmethod
     def paper(cls, **changes: Any) -> Ensemble:

@@ -50,6 +50,8 @@ impl From<hambo::Error> for Failure {
             | E::NoReward
             | E::TooFewStarts { .. }
             | E::NoMembers { .. }
+            | E::DeviceNotBuiltIn { .. }
+            | E::NoSuchDevice { .. }
             | E::Counted { .. } => "SettingError",
             E::Supplied { .. }
             | E::SuppliedShape { .. }

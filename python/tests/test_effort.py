@@ -40,7 +40,7 @@ def test_effort_sets_what_is_played(model: hambo.Model) -> None:
     assert quick.settings["episodes"] == 1_000 and quick.settings["adversary"]["hidden"] == [64, 64]
     given = hambo.evaluate(model, still, horizon=3, effort="quick", episodes=70, adversary=hambo.Adversary(hidden=[9]))
     assert given.settings["episodes"] == 70 and given.settings["adversary"]["hidden"] == [9]
-    assert hambo.evaluate(model, still, horizon=3).settings["episodes"] == 5_000
+    assert hambo.evaluate(model, still, horizon=3).settings["episodes"] == 2_000
 
 
 def test_adversaries_that_decide_are_not_made_weaker(model: hambo.Model) -> None:

@@ -1,6 +1,6 @@
 //! Seconds per phase of a CA round on Pendulum: 1,000 episodes of 200 steps (K = 5, 4 x 256) while
-//! exploring, 1,000 SAC steps of 1,024 rows, and the same episodes again for judging. To be compared
-//! with another program in alternating runs.
+//! exploring, 300 SAC steps of 1,024 rows, and the same episodes twice for judging. To be compared with
+//! another program in alternating runs (`python/benchmarks/round_speed.py`).
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -13,14 +13,15 @@ use hambo::internals::{Game, Noise, train_sac};
 use hambo::rollout::Limits;
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
 use hambo::{
-    BoxError, Event, Model, ModelSettings, Policy, Result, Seed, Silent, Streams, collect,
+    Activation, BoxError, Event, Model, ModelSettings, Policy, Result, Seed, Silent, Streams,
+    collect,
 };
 use ndarray::{Array2, ArrayView2};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 
 /// Tells rollouts from gradient steps: only rollouts ask a policy.
 struct Asked(AtomicBool);
@@ -48,7 +49,14 @@ fn main() -> Result<()> {
     let (seed, task) = (Seed(0), pendulum::task(200));
     let behaviour = SwingUp::DETUNED.noisy(0.5);
     let data = collect(&Pendulum, &task, &behaviour, 50, &mut Streams::new(seed, "logs"))?;
-    let ensemble = EnsembleSettings { max_steps: Some(300), ..Default::default() };
+    // The paper's networks.
+    let ensemble = EnsembleSettings {
+        members: 5,
+        activation: Activation::Relu,
+        random_functions: 0.0,
+        max_steps: Some(300),
+        ..Default::default()
+    };
     let settings = ModelSettings { ensemble, ..Default::default() };
     let model = Model::fit(&data, &settings, seed, &Silent)?;
 
@@ -78,8 +86,12 @@ fn main() -> Result<()> {
         exogenous: None,
         history: None,
     };
-    let settings =
-        AdversarySettings { max_rounds: ROUNDS, patience: ROUNDS + 1, ..Default::default() };
+    let settings = AdversarySettings {
+        gradient_steps: 300,
+        max_rounds: ROUNDS,
+        patience: ROUNDS + 1,
+        ..Default::default()
+    };
     train_sac(&game, &settings, seed, &observer)?;
 
     // The first round's exploring holds the neutral rollouts as well.

@@ -115,13 +115,14 @@ impl ActorCritic {
         head: Head,
         hidden: &[usize],
         entropy_coef: f64,
+        device: Device,
         rng: &mut Stream,
     ) -> Self {
         let (inputs, outputs) = head.critic(known);
-        let critics = Mlps::random(Layout::new(inputs, hidden, outputs), 2, Device::Cpu, rng);
+        let critics = Mlps::random(Layout::new(inputs, hidden, outputs), 2, device, rng);
         let actor = Layout::new(seen, hidden, head.outputs());
         Self {
-            actor: Mlps::random(actor, 1, Device::Cpu, rng),
+            actor: Mlps::random(actor, 1, device, rng),
             targets: critics.clone(),
             critics,
             actor_adam: Adam::default(),
@@ -151,7 +152,8 @@ impl ActorCritic {
 
     /// The choice of a Gaussian as it is drawn.
     pub(crate) fn sample(&self, seen: Tensor<2>, rng: &mut Stream) -> Array2<f32> {
-        array(squash(self.actor.outputs(seen), self.head.width(), rng).0)
+        let raw = self.actor.outputs(seen);
+        array(squash(raw, self.head.width(), self.actor.device(), rng).0)
     }
 
     /// One step of critics, actor, entropy and targets.
@@ -181,7 +183,7 @@ impl ActorCritic {
         let coef = self.log_entropy_coef.exp();
         match self.head {
             Head::Squashed(width) => {
-                let (choice, log_density) = squash(raw, width, rng);
+                let (choice, log_density) = squash(raw, width, self.actor.device(), rng);
                 let values = smaller(critics.outputs(Tensor::cat(vec![known, choice], 1)));
                 (values - log_density.clone() * coef, log_density)
             }
@@ -259,10 +261,10 @@ impl Interruptible for ActorCritic {
 ///   u = m + σ ε      η = tanh u      log p(η) = Σ_j [ log N(u_j; m_j, σ_j²) - log(1 - η_j²) ]
 ///
 /// with log(1 - tanh² u) = 2 (log 2 - u - softplus(-2 u)), which does not cancel.
-fn squash(raw: Tensor<3>, d: usize, rng: &mut Stream) -> (Tensor<2>, Tensor<2>) {
+fn squash(raw: Tensor<3>, d: usize, device: Device, rng: &mut Stream) -> (Tensor<2>, Tensor<2>) {
     let [_, rows, _] = raw.dims();
     let normal = Array2::from_shape_simple_fn((rows, d), || rng.sample(StandardNormal));
-    let mut noise = Device::Cpu.tensor(normal.view());
+    let mut noise = device.tensor(normal.view());
     if raw.is_autodiff() {
         noise = noise.autodiff();
     }
@@ -284,8 +286,8 @@ fn smaller(values: Tensor<3>) -> Tensor<2> {
 }
 
 /// Numbers as a column on the device.
-pub(crate) fn column(values: &ndarray::Array1<f32>) -> Tensor<2> {
-    Device::Cpu.tensor(values.view().insert_axis(Axis(1)))
+pub(crate) fn column(device: Device, values: &ndarray::Array1<f32>) -> Tensor<2> {
+    device.tensor(values.view().insert_axis(Axis(1)))
 }
 
 fn scalar(tensor: Tensor<1>) -> f64 {

@@ -156,6 +156,22 @@ pub enum Error {
         observed: usize,
     },
 
+    /// This build has no such device.
+    #[error(
+        "this build of hambo has no {name}; set `device` to \"cpu\", or build it with `--features {name}`"
+    )]
+    DeviceNotBuiltIn {
+        /// The device.
+        name: String,
+    },
+
+    /// This machine has no such device, or it does not work.
+    #[error("no {name} device was found that works here; set `device` to \"cpu\"")]
+    NoSuchDevice {
+        /// The device.
+        name: String,
+    },
+
     /// A single member was asked for that the model does not have.
     #[error("{variant} needs a model with that member, this one has {members}; use an ensemble")]
     NoMembers {

@@ -65,7 +65,7 @@ impl Default for EvaluationSettings {
             beta: 1.0,
             narrow_box: false,
             noise: true,
-            episodes: 5_000,
+            episodes: 2_000,
             attempts: 1,
             cost_episodes: 200,
             adversary: AdversarySettings::default(),

@@ -85,6 +85,7 @@ fn a_policy_learned_from_slow_walks_is_faster_and_certified_by_worlds_that_did_n
         max_steps: Some(600),
         evaluate_every: 100,
         learn_reward: false,
+        device: common::device(),
         ..Default::default()
     };
     let settings = ModelSettings { ensemble, ..Default::default() };

@@ -26,7 +26,7 @@ use hambo::dynamics::ensemble::{Ensemble, SavedEnsemble};
 use hambo::dynamics::gp::GaussianProcess;
 use hambo::dynamics::table::Table;
 use hambo::{
-    Calibration, Device, Dynamics, FitReport, LoggedActions, LoggedEpisodes, LoggedSample, Model,
+    Calibration, Dynamics, FitReport, LoggedActions, LoggedEpisodes, LoggedSample, Model,
     Persistence, StateBounds,
 };
 use serde::{Deserialize, Serialize};
@@ -186,7 +186,7 @@ impl SavedModel {
             serde_json::from_slice(&origin).map_err(|error| content(ORIGIN, error.to_string()))?;
         let dynamics: Arc<dyn Dynamics> = match (document.dynamics, networks) {
             (SavedDynamics::Ensemble(saved), Some(bytes)) => {
-                let ensemble = Ensemble::of_saved(saved, &bytes, random.as_deref(), Device::Cpu)
+                let ensemble = Ensemble::of_saved(saved, &bytes, random.as_deref())
                     .map_err(|error| content(NETWORKS, error.to_string()))?;
                 Arc::new(ensemble)
             }

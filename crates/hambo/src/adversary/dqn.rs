@@ -12,7 +12,7 @@ use crate::error::{BoxError, Result};
 use crate::exchange::{Exchange, Interruptible};
 use crate::experience::ReplayBatch;
 use crate::hallucination::{Choice, MemberAdversary};
-use crate::nn::{Adam, Device, Layout, Mlps, array};
+use crate::nn::{Adam, Layout, Mlps, array};
 use crate::rng::Stream;
 use crate::rollout::Moment;
 
@@ -48,7 +48,7 @@ fn best(values: ndarray::ArrayView1<'_, f32>) -> usize {
 impl Learner for Dqn {
     fn new(scales: Scales, members: usize, settings: &AdversarySettings, rng: &mut Stream) -> Self {
         let layout = Layout::new(scales.inputs.mean().len(), &settings.hidden, members);
-        let critics = Mlps::random(layout, 2, Device::Cpu, rng);
+        let critics = Mlps::random(layout, 2, scales.device, rng);
         Self {
             targets: critics.clone(),
             critics,
@@ -93,9 +93,9 @@ impl Learner for Dqn {
             f32::from(batch.choices[[row, 0]] as usize == member)
         });
         let targets = &picked * &target.insert_axis(Axis(1));
-        let (picked, targets) =
-            (Device::Cpu.tensor(picked.view()), Device::Cpu.tensor(targets.view()));
-        let inputs = Device::Cpu.tensor(self.scales.inputs.apply(batch.inputs.view()).view());
+        let device = self.scales.device;
+        let (picked, targets) = (device.tensor(picked.view()), device.tensor(targets.view()));
+        let inputs = device.tensor(self.scales.inputs.apply(batch.inputs.view()).view());
         let gradient = self.critics.gradient(inputs, |values| {
             let values = values * picked.autodiff().unsqueeze_dim::<3>(0);
             (values - targets.autodiff().unsqueeze_dim::<3>(0)).square().sum() / rows as f64

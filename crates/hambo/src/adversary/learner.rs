@@ -7,6 +7,7 @@ use super::settings::AdversarySettings;
 use crate::dataset::Standardizer;
 use crate::experience::ReplayBatch;
 use crate::hallucination::Choice;
+use crate::nn::Device;
 use crate::rng::Stream;
 
 /// What an adversary looks at: state, action, and the share of the horizon that is left.
@@ -34,6 +35,8 @@ pub(crate) struct Scales {
     pub reward: f32,
     /// What a reward weighs for the critics, relative to the one before it.
     pub discount: f32,
+    /// Where its networks live.
+    pub device: Device,
 }
 
 /// A learning adversary.

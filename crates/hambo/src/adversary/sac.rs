@@ -10,7 +10,6 @@ use crate::error::{BoxError, Result};
 use crate::exchange::{Exchange, Interruptible};
 use crate::experience::ReplayBatch;
 use crate::hallucination::{Choice, ShiftAdversary};
-use crate::nn::Device;
 use crate::rng::Stream;
 use crate::rollout::Moment;
 
@@ -55,6 +54,7 @@ impl Learner for Sac {
                 Head::Squashed(choice_dim),
                 hidden,
                 coef,
+                scales.device,
                 rng,
             ),
             scales,
@@ -85,17 +85,18 @@ impl Learner for Sac {
     }
 
     fn learn(&mut self, batch: &ReplayBatch, rng: &mut Stream) {
-        let inputs = Device::Cpu.tensor(self.scales.inputs.apply(batch.inputs.view()).view());
-        let next = Device::Cpu.tensor(self.scales.inputs.apply(batch.next_inputs.view()).view());
+        let device = self.scales.device;
+        let inputs = device.tensor(self.scales.inputs.apply(batch.inputs.view()).view());
+        let next = device.tensor(self.scales.inputs.apply(batch.next_inputs.view()).view());
         let batch = Experience {
             seen: inputs.clone(),
             known: inputs,
-            choices: Device::Cpu.tensor(batch.choices.view()),
+            choices: device.tensor(batch.choices.view()),
             // The adversary earns what the policy loses.
-            rewards: column(&(&batch.rewards * -self.scales.reward)),
+            rewards: column(device, &(&batch.rewards * -self.scales.reward)),
             next_seen: next.clone(),
             next_known: next,
-            goes_on: column(&batch.goes_on),
+            goes_on: column(device, &batch.goes_on),
         };
         let rates = Rates {
             critics: self.settings.learning_rate,
@@ -122,7 +123,7 @@ impl ShiftAdversary for Sac {
     fn shift(&self, at: &Moment<'_>, rng: &mut Stream) -> Result<Array2<f32>> {
         let inputs =
             self.scales.inputs.apply(inputs(at.states, at.actions, at.time, at.horizon).view());
-        let inputs = Device::Cpu.tensor(inputs.view());
+        let inputs = self.scales.device.tensor(inputs.view());
         let mut shift = match self.manner {
             Manner::Random => self.learner.sample(inputs, rng),
             Manner::Greedy => self.learner.mean(inputs),

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::experience::{Recorder, Replay};
 use crate::game::Game;
 use crate::hallucination::Choice;
+use crate::nn::Device;
 use crate::progress::{Event, Observer, report};
 use crate::rng::{Seed, Stream};
 use crate::rollout::{Step, Streams};
@@ -44,7 +45,8 @@ pub(super) fn train<L: Learner>(
         judged.push(game.play(choice, settings.episodes, &mut judge.clone(), watch)?.returns);
     }
     // A task that discounts more than the critics would is seen as it is.
-    let scales = survey.scales(game.task.discount.min(settings.discount));
+    let discount = game.task.discount.min(settings.discount);
+    let scales = survey.scales(discount, game.dynamics.device());
     let mut settings = settings.clone();
     for restart in 0..=settings.max_restarts {
         let rng = &mut seed.stream(&format!("adversary: learning {restart}"));
@@ -198,11 +200,11 @@ impl Survey {
         Ok(())
     }
 
-    pub(crate) fn scales(self, discount: f32) -> Scales {
+    pub(crate) fn scales(self, discount: f32, device: Device) -> Scales {
         let columns = self.inputs.first().map_or(0, |inputs| inputs.ncols());
         let rewards = Standardizer::fit(1, self.rewards.into_iter());
         let inputs = Standardizer::fit(columns, self.inputs.into_iter());
-        Scales { inputs, reward: rewards.std()[0].recip(), discount }
+        Scales { inputs, reward: rewards.std()[0].recip(), discount, device }
     }
 }
 

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use svgd::SteinKernel;
 
 use crate::error::{Error, Result};
+use crate::nn::Device;
 
 /// A model of what follows a state and an action.
 ///
@@ -69,6 +70,11 @@ pub trait Dynamics: std::any::Any + Send + Sync {
     fn confidence(&self, delta: f64) -> Option<Confidence> {
         let _ = delta;
         None
+    }
+
+    /// Where its networks live, and those of whoever learns from it.
+    fn device(&self) -> Device {
+        Device::Cpu
     }
 
     /// Number of outputs.

@@ -4,7 +4,7 @@ use ndarray::{Array2, Axis, s};
 use rand::RngExt;
 
 use super::actions::ActionSpace;
-use crate::nn::{Adam, Device, Mlps, log_softmax};
+use crate::nn::{Adam, Mlps, log_softmax};
 use crate::rng::Stream;
 
 /// How random a copy is at first, before squashing.
@@ -31,10 +31,10 @@ pub(super) fn copy(
         ActionSpace::Within(_) => before_squashing(&choices),
         ActionSpace::OneOf(_) => choices,
     };
-    let mut adam = Adam::default();
+    let (mut adam, device) = (Adam::default(), actor.device());
     for step in 0..steps {
         let rows: Vec<usize> = (0..BATCH).map(|_| rng.random_range(0..states.nrows())).collect();
-        let of = |all: &Array2<f32>| Device::Cpu.tensor(all.select(Axis(0), &rows).view());
+        let of = |all: &Array2<f32>| device.tensor(all.select(Axis(0), &rows).view());
         let wanted = of(&wanted).autodiff().unsqueeze_dim::<3>(0);
         let gradient = actor.gradient(of(states), |outputs| {
             let loss = match space {

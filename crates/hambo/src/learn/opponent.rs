@@ -150,7 +150,8 @@ impl<L: Learner> Rival<L> {
             watch()?;
             survey.add(step)
         })?;
-        let scales = survey.scales(game.task.discount.min(settings.discount));
+        let discount = game.task.discount.min(settings.discount);
+        let scales = survey.scales(discount, game.dynamics.device());
         let width = game.dynamics.state_dim() + game.dynamics.action_dim() + 1;
         let rng = &mut round.seed.stream("learn: adversary");
         Ok(Self {

@@ -18,7 +18,7 @@ use crate::exchange::{Exchange, Interruptible, Keeper};
 use crate::experience::ReplayBatch;
 use crate::game::Game;
 use crate::hallucination::{Choice, Still};
-use crate::nn::{Device, Mlps};
+use crate::nn::Mlps;
 use crate::progress::{Event, Observer, report};
 use crate::rng::{Seed, Stream};
 use crate::rollout::{Step, Streams};
@@ -161,7 +161,8 @@ impl Training<'_> {
         let rng = &mut seed.stream("learn: networks");
         let (d_s, head) = (arena.game.dynamics.state_dim(), arena.actions.head());
         let coef = settings.entropy_coef;
-        let learner = ActorCritic::new(d_s, d_s + 1, head, &settings.hidden, coef, rng);
+        let device = arena.game.dynamics.device();
+        let learner = ActorCritic::new(d_s, d_s + 1, head, &settings.hidden, coef, device, rng);
         let mut actor = learner.actor().clone();
         let (states, actions) = &arena.logged;
         if states.nrows() > 0 {
@@ -300,22 +301,23 @@ impl Training<'_> {
     }
 
     fn experience(&self, batch: &ReplayBatch, reward_scale: f32) -> Experience {
+        let device = self.arena.game.dynamics.device();
         let [(seen, known), (next_seen, next_known)] =
             [&batch.inputs, &batch.next_inputs].map(|inputs| {
                 let columns = inputs.ncols() - 1;
                 let states = self.arena.states.apply(inputs.slice(s![.., ..columns]));
                 let left = inputs.slice(s![.., columns..]);
                 let known = concatenate(Axis(1), &[states.view(), left]).expect("as many rows");
-                (Device::Cpu.tensor(states.view()), Device::Cpu.tensor(known.view()))
+                (device.tensor(states.view()), device.tensor(known.view()))
             });
         Experience {
             seen,
             known,
-            choices: Device::Cpu.tensor(batch.choices.view()),
-            rewards: column(&(&batch.rewards * reward_scale)),
+            choices: device.tensor(batch.choices.view()),
+            rewards: column(device, &(&batch.rewards * reward_scale)),
             next_seen,
             next_known,
-            goes_on: column(&batch.goes_on),
+            goes_on: column(device, &batch.goes_on),
         }
     }
 

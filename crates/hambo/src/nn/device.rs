@@ -4,7 +4,9 @@ use super::burn::tensor::{Device as EngineDevice, Tensor, TensorData};
 use ndarray::{Array, ArrayView2, Dim, Dimension};
 use serde::{Deserialize, Serialize};
 
-/// Where networks are trained and evaluated, chosen at run time.
+use crate::error::{Error, Result};
+
+/// Where networks are trained and evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -12,13 +14,45 @@ pub enum Device {
     /// The processor.
     #[default]
     Cpu,
+    /// A graphics processor by Vulkan, Metal or DirectX; needs the feature `wgpu`.
+    Wgpu,
+    /// A graphics processor by CUDA; needs the feature `cuda`.
+    Cuda,
 }
 
 impl Device {
-    pub(super) fn engine(self) -> EngineDevice {
-        match self {
-            Self::Cpu => EngineDevice::flex(),
+    /// Whether this build can use it, and this machine has it.
+    pub fn check(self) -> Result<()> {
+        if self == Self::Cpu {
+            return Ok(());
         }
+        let name = format!("{self:?}").to_lowercase();
+        let Some(engine) = self.built_in() else {
+            return Err(Error::DeviceNotBuiltIn { name });
+        };
+        // The engine has no other way to say that there is none.
+        let try_it = || values(Tensor::<2>::ones([1, 1], &engine));
+        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(try_it)) {
+            Ok(found) if found == [1.0] => Ok(()),
+            _ => Err(Error::NoSuchDevice { name }),
+        }
+    }
+
+    /// The engine's name for it, if this build has it.
+    fn built_in(self) -> Option<EngineDevice> {
+        match self {
+            Self::Cpu => Some(EngineDevice::flex()),
+            #[cfg(feature = "wgpu")]
+            Self::Wgpu => Some(EngineDevice::wgpu(Default::default())),
+            #[cfg(feature = "cuda")]
+            Self::Cuda => Some(EngineDevice::cuda(0)),
+            #[cfg(not(all(feature = "wgpu", feature = "cuda")))]
+            _ => None,
+        }
+    }
+
+    pub(super) fn engine(self) -> EngineDevice {
+        self.built_in().expect("settings were checked")
     }
 
     /// Copies rows to the device.
@@ -32,8 +66,8 @@ impl Device {
     }
 }
 
-/// The values of a matrix; not copied if nobody else has it.
-pub(super) fn values(tensor: Tensor<2>) -> Vec<f32> {
+/// The values of a tensor; not copied if nobody else has it.
+pub(super) fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.into_data().try_into_vec::<f32>().expect("every tensor here holds float32")
 }
 
@@ -44,6 +78,6 @@ where
     [usize; D]: ndarray::IntoDimension<Dim = Dim<[usize; D]>>,
 {
     let shape = tensor.dims();
-    let values = tensor.into_data().try_into_vec::<f32>().expect("every tensor here holds float32");
-    Array::from_shape_vec(shape, values).expect("a tensor holds as many values as its shape says")
+    Array::from_shape_vec(shape, values(tensor))
+        .expect("a tensor holds as many values as its shape says")
 }

@@ -12,7 +12,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use super::device::{Device, array, values};
 use super::kernel::{self, Buffers, RowLoss};
 use super::layout::{Layer, Layout};
-use super::op;
+use super::{op, plain};
 use crate::error::{Error, Result};
 use crate::rng::Stream;
 
@@ -106,7 +106,15 @@ impl Mlps {
 
     /// Outputs `[members, rows, outputs]` for inputs `[rows, inputs]`.
     pub fn outputs(&self, inputs: Tensor<2>) -> Tensor<3> {
-        op::mlp(self.params.clone(), inputs, &self.layout)
+        self.outputs_of(self.params.clone(), inputs)
+    }
+
+    /// Outputs of networks with these parameters.
+    fn outputs_of(&self, params: Tensor<2>, inputs: Tensor<2>) -> Tensor<3> {
+        match self.device {
+            Device::Cpu => op::mlp(params, inputs, &self.layout),
+            Device::Wgpu | Device::Cuda => plain::mlp(params, inputs, &self.layout),
+        }
     }
 
     /// Networks whose outputs are those of these times `factor`.
@@ -137,7 +145,7 @@ impl Mlps {
         loss: impl FnOnce(Tensor<3>) -> Tensor<1>,
     ) -> Tensor<2> {
         let params = self.params.clone().autodiff().require_grad();
-        let outputs = op::mlp(params.clone(), inputs.autodiff(), &self.layout);
+        let outputs = self.outputs_of(params.clone(), inputs.autodiff());
         let mut gradients = loss(outputs).backward();
         params.grad_remove(&mut gradients).expect("the loss depends on the parameters")
     }
@@ -152,6 +160,13 @@ impl Mlps {
         update: impl FnOnce(&mut [f32], &[f32]),
     ) {
         let (layout, device) = (self.layout.clone(), self.device);
+        if device != Device::Cpu {
+            let gradient = values(self.loss_gradient(inputs, loss));
+            let (shape, mut params) = (self.params.dims(), values(self.params.clone()));
+            update(&mut params, &gradient);
+            self.params = Tensor::from_data(TensorData::new(params, shape), &device.engine());
+            return;
+        }
         let inputs = inputs.as_standard_layout();
         let inputs = inputs.as_slice().expect("it was made contiguous");
         self.update_params(|params| {
@@ -160,6 +175,21 @@ impl Mlps {
             update(&mut params, gradient);
             Tensor::from_data(TensorData::new(params, shape), &device.engine())
         });
+    }
+
+    /// The gradient of such a loss, which is asked for its own on the processor, wherever the networks are.
+    fn loss_gradient(&self, inputs: ArrayView2<'_, f32>, loss: &impl RowLoss) -> Tensor<2> {
+        self.gradient(self.device.tensor(inputs), |outputs| {
+            let (shape, found) = (outputs.dims(), values(outputs.clone().inner()));
+            let mut pulls = vec![0.0; found.len()];
+            let of_member = (shape[1] * shape[2]).max(1);
+            let all = found.chunks(of_member).zip(pulls.chunks_mut(of_member));
+            for (member, (outputs, pulls)) in all.enumerate() {
+                loss.gradient(member, 0, outputs, pulls);
+            }
+            let pulls = Tensor::from_data(TensorData::new(pulls, shape), &self.device.engine());
+            (outputs * pulls.autodiff()).sum()
+        })
     }
 
     /// The parameters in the safetensors format: `layer.I.weight` `[members, inputs, outputs]` and
@@ -252,7 +282,6 @@ impl Mlps {
 #[cfg(test)]
 mod tests {
     use crate::nn::Activation;
-    use crate::nn::burn::tensor::activation::{relu, silu};
     use ndarray::{Array2, Array3, s};
 
     use super::*;
@@ -271,25 +300,6 @@ mod tests {
     fn random(rows: usize, columns: usize, name: &str) -> Array2<f32> {
         let mut rng = Seed(2).stream(name);
         Array2::from_shape_simple_fn((rows, columns), || rng.sample(StandardNormal))
-    }
-
-    /// The same network by the engine's own operations, layer by layer.
-    fn composed(layout: &Layout, params: Tensor<2>, inputs: Tensor<2>) -> Tensor<3> {
-        let members = params.dims()[0];
-        let mut x = inputs.unsqueeze_dim::<3>(0).repeat_dim(0, members);
-        for (index, layer) in layout.layers().iter().enumerate() {
-            let weight = params.clone().narrow(1, layer.weight.start, layer.weight.len());
-            let bias = params.clone().narrow(1, layer.bias.start, layer.bias.len());
-            let weight = weight.reshape([members, layer.inputs, layer.outputs]);
-            x = x.matmul(weight) + bias.reshape([members, 1, layer.outputs]);
-            if index + 1 < layout.layers().len() {
-                x = match layout.activation() {
-                    Activation::Relu => relu(x),
-                    Activation::Silu => silu(x),
-                };
-            }
-        }
-        x
     }
 
     fn assert_close<D: ndarray::Dimension>(
@@ -324,7 +334,7 @@ mod tests {
                 (plain, params_gradient, gradient_of(&inputs, &mut gradients))
             };
             let fused = run(&|params, inputs| op::mlp(params, inputs, &layout));
-            let expected = run(&|params, inputs| composed(&layout, params, inputs));
+            let expected = run(&|params, inputs| plain::mlp(params, inputs, &layout));
             // float32 sums of up to 1,100 terms in another order.
             assert_close(&fused.0, &expected.0, 1e-5);
             assert_close(&fused.1, &expected.1, 2e-5);

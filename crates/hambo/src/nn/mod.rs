@@ -12,6 +12,7 @@ mod layout;
 mod mix;
 mod mlp;
 mod op;
+mod plain;
 mod product;
 
 pub use activation::Activation;

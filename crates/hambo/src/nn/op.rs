@@ -40,7 +40,7 @@ pub(super) trait MlpBackend: Backend {
 
 impl MlpBackend for Flex {
     fn mlp(params: FlexTensor, inputs: FlexTensor, layout: Layout) -> FlexTensor {
-        let (params, inputs) = (params.to_contiguous(), inputs.to_contiguous());
+        let (params, inputs) = (in_one_piece(params), in_one_piece(inputs));
         let outputs = kernel::forward(&layout, values(&params), values(&inputs));
         output_tensor(outputs, &params, &inputs, &layout)
     }
@@ -58,8 +58,8 @@ impl<C: CheckpointStrategy> MlpBackend for Autodiff<Flex, C> {
                 prep.finish(Flex::mlp(params.into_primitive(), inputs.into_primitive(), layout))
             }
             OpsKind::Tracked(prep) => {
-                let params = params.into_primitive().to_contiguous();
-                let inputs = inputs.into_primitive().to_contiguous();
+                let params = in_one_piece(params.into_primitive());
+                let inputs = in_one_piece(inputs.into_primitive());
                 let (outputs, hidden) =
                     kernel::forward_keeping_hidden(&layout, values(&params), values(&inputs));
                 let outputs = output_tensor(outputs, &params, &inputs, &layout);
@@ -87,7 +87,7 @@ impl Backward<Flex, 2> for MlpBackward {
     fn backward(self, ops: Ops<Saved, 2>, grads: &mut Gradients, _checkpointer: &mut Checkpointer) {
         let Saved { params, inputs, hidden, layout } = ops.state;
         let [params_node, inputs_node] = ops.parents;
-        let output_grad = grads.consume::<Flex>(&ops.node).to_contiguous();
+        let output_grad = in_one_piece(grads.consume::<Flex>(&ops.node));
         let wanted = Wanted { params: params_node.is_some(), inputs: inputs_node.is_some() };
         let (param_grad, input_grad) = kernel::backward(
             &layout,
@@ -106,8 +106,16 @@ impl Backward<Flex, 2> for MlpBackward {
     }
 }
 
+/// Copied only if it is not; some rows of a matrix are.
+fn in_one_piece(tensor: FlexTensor) -> FlexTensor {
+    match tensor.as_slice::<f32>() {
+        Some(_) => tensor,
+        None => tensor.to_contiguous(),
+    }
+}
+
 fn values(tensor: &FlexTensor) -> &[f32] {
-    tensor.as_slice::<f32>().expect("the tensor was made contiguous and float32")
+    tensor.as_slice::<f32>().expect("the tensor is in one piece and float32")
 }
 
 fn tensor(values: Vec<f32>, shape: Vec<usize>) -> FlexTensor {

@@ -12,10 +12,20 @@ use hambo::dataset::{ColumnNames, DataIdentity};
 use hambo::dynamics::ensemble::EnsembleReport;
 use hambo::dynamics::{MemberPrediction, Members};
 use hambo::{
-    BoxError, Dynamics, FitReport, LoggedEpisodes, LoggedSample, Model, Persistence, Policy,
-    Prediction, Result, Reward, StateBounds, Transitions,
+    BoxError, Device, Dynamics, FitReport, LoggedEpisodes, LoggedSample, Model, Persistence,
+    Policy, Prediction, Result, Reward, StateBounds, Transitions,
 };
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, array};
+
+/// Where networks live in these tests: on the processor, or where `HAMBO_TEST_DEVICE` says (`just test-wgpu`).
+pub(crate) fn device() -> Device {
+    match std::env::var("HAMBO_TEST_DEVICE").as_deref() {
+        Err(_) | Ok("cpu") => Device::Cpu,
+        Ok("wgpu") => Device::Wgpu,
+        Ok("cuda") => Device::Cuda,
+        Ok(other) => panic!("`HAMBO_TEST_DEVICE` is {other}"),
+    }
+}
 
 /// Members that predict `s' = s A_k + a B + drift_k`, with constant aleatoric std.
 pub(crate) struct LinearModel {
@@ -50,6 +60,10 @@ impl LinearModel {
 }
 
 impl Dynamics for LinearModel {
+    fn device(&self) -> Device {
+        device()
+    }
+
     fn state_dim(&self) -> usize {
         2
     }

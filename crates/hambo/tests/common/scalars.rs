@@ -62,6 +62,10 @@ impl Scalars {
 }
 
 impl Dynamics for Scalars {
+    fn device(&self) -> hambo::Device {
+        super::device()
+    }
+
     fn state_dim(&self) -> usize {
         1
     }

@@ -82,7 +82,7 @@ pub struct EnsembleSettings {
     pub held_out: f64,
     /// Learn the reward as one more output, for tasks that give none.
     pub learn_reward: bool,
-    /// Where the networks are trained and evaluated.
+    /// Where the networks are trained and evaluated, and those of adversaries and learned policies.
     pub device: Device,
 }
 
@@ -158,7 +158,8 @@ impl EnsembleSettings {
         let squares = self.least_squares;
         finite("least_squares", squares, "between 0 and 1", (0.0..=1.0).contains(&squares))?;
         let held_out = self.held_out;
-        finite("held_out", held_out, "between 0 and 1", held_out > 0.0 && held_out < 1.0)
+        finite("held_out", held_out, "between 0 and 1", held_out > 0.0 && held_out < 1.0)?;
+        self.device.check()
     }
 }
 
@@ -410,6 +411,10 @@ fn cosine(rate: f64, step: usize, steps: usize) -> f64 {
 }
 
 impl Dynamics for Ensemble {
+    fn device(&self) -> Device {
+        self.networks.device()
+    }
+
     fn state_dim(&self) -> usize {
         self.state_dim
     }

@@ -27,6 +27,13 @@ pub struct SavedEnsemble {
     target: Target,
     state_dim: usize,
     predicts_reward: bool,
+    /// Where it was fitted, if that was not the processor.
+    #[serde(default, skip_serializing_if = "is_cpu")]
+    device: Device,
+}
+
+fn is_cpu(device: &Device) -> bool {
+    *device == Device::Cpu
 }
 
 impl Ensemble {
@@ -43,18 +50,16 @@ impl Ensemble {
             target: self.target,
             state_dim: self.state_dim,
             predicts_reward: self.predicts_reward,
+            device: self.networks.device(),
         };
         let random = self.random.as_ref().map(Mlps::to_safetensors);
         (saved, self.networks.to_safetensors(), random)
     }
 
-    /// Puts together what [`to_saved`](Self::to_saved) took apart, and checks that it fits.
-    pub fn of_saved(
-        saved: SavedEnsemble,
-        networks: &[u8],
-        random: Option<&[u8]>,
-        device: Device,
-    ) -> Result<Self> {
+    /// Puts together what [`to_saved`](Self::to_saved) took apart, and checks that it fits. It lives where it was
+    /// fitted, or on the processor if that is not to be had.
+    pub fn of_saved(saved: SavedEnsemble, networks: &[u8], random: Option<&[u8]>) -> Result<Self> {
+        let device = saved.device.check().map_or(Device::Cpu, |()| saved.device);
         let SavedEnsemble { inputs, targets, target, state_dim, predicts_reward, .. } = saved;
         let outputs = targets.mean().len();
         let sensible = |hidden: &Vec<usize>| {

@@ -255,3 +255,13 @@ fn what_a_fit_costs_is_known_beforehand() {
     // A thousand times the work, but small networks are mostly overhead.
     assert!(large.time > 3 * small.time, "{:?}, {:?}", large.time, small.time);
 }
+
+#[test]
+fn a_device_that_is_not_built_in_is_refused_by_name() {
+    let all = [(Device::Wgpu, cfg!(feature = "wgpu")), (Device::Cuda, cfg!(feature = "cuda"))];
+    for (device, _) in all.into_iter().filter(|(_, is_built_in)| !is_built_in) {
+        let settings = EnsembleSettings { device, ..Default::default() };
+        let message = settings.validate().unwrap_err().to_string();
+        assert!(message.contains("build it with `--features"), "{message}");
+    }
+}
