@@ -33,6 +33,26 @@ QUICK = Effort(
 )
 
 
+# T = 200 over n, n = 10^5 over T; one seed after the other, so that a stopped run has every setting.
+PAPER = [
+    ("pendulum", "mixed", 10_000, 200),
+    ("pendulum", "mixed", 100_000, 200),
+    ("hopper", "mixed", 10_000, 200),
+    ("hopper", "mixed", 100_000, 200),
+    ("halfcheetah", "mixed", 100_000, 100),
+    ("halfcheetah", "single", 100_000, 100),
+    ("pendulum", "mixed", 100_000, 100),
+    ("pendulum", "mixed", 100_000, 400),
+    ("hopper", "mixed", 100_000, 100),
+    ("hopper", "mixed", 100_000, 400),
+    ("halfcheetah", "mixed", 100_000, 150),
+    ("pendulum", "mixed", 1_000_000, 200),
+    ("hopper", "mixed", 1_000_000, 200),
+    ("halfcheetah", "mixed", 1_000_000, 100),
+    ("halfcheetah", "single", 1_000_000, 100),
+]
+
+
 @dataclass(frozen=True)
 class Setting:
     environment: str

@@ -1,0 +1,215 @@
+"""The page of results, from the tables of the record.
+
+    python reproductions/page.py            # writes results/record/README.md
+    python reproductions/page.py --check    # says whether it is what the tables say
+
+What is counted, and how, stands in `protocol.md`. Needs nothing beside Python: every reader can make the page.
+"""
+
+import argparse
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from math import comb
+from pathlib import Path
+from statistics import fmean, median, quantiles
+
+from tidy import Row, read_rows
+
+RECORD = Path(__file__).parent / "results" / "record"
+ROUNDING = 1e-6
+"""Share of the spread between a system's policies by which a bound may be above the truth: rounding."""
+
+
+def units() -> dict[str, list[Row]]:
+    """All evaluations by the default certificate, by part of the record; every row has `data_set` and `spread`."""
+    parts = {
+        "zoo": read_rows(RECORD / "zoo" / "evaluations.csv"),
+        "units": read_rows(RECORD / "units.csv"),
+        "learned": read_rows(RECORD / "learned.csv"),
+    }
+    for part, rows in parts.items():
+        truths = defaultdict(list)
+        for row in rows:
+            row["system"] = row.get("system") or f"{row['environment']}, {int(row['rows']):,} rows"
+            row["data_set"] = f"{row['system']} {row['seed']}"
+            truths[row["system"]].append(float(row["truth"]))
+        for row in rows:
+            found = truths[row["system"]]
+            # Learned policies have no others beside them.
+            row["spread"] = abs(float(row["truth"])) if part == "learned" else max(found) - min(found)
+    return {part: rows for part, rows in parts.items() if rows}
+
+
+def is_above(row: Row) -> bool:
+    """Whether the bound is above the truth."""
+    return float(row["bound"]) > float(row["truth"]) + ROUNDING * row["spread"]
+
+
+def is_certified(row: Row) -> bool:
+    """At its own bound."""
+    return bool(row["verdict"] == "certified")
+
+
+def is_wrong(row: Row) -> bool:
+    """Certified above the truth."""
+    return is_certified(row) and is_above(row)
+
+
+def at_most(count: int, of: int, share: float) -> float:
+    """Probability of at most so many of them."""
+    return sum(comb(of, k) * share**k * (1 - share) ** (of - k) for k in range(count + 1))
+
+
+def bisected(is_below: Callable[[float], bool]) -> float:
+    """Where a condition that holds at 0 ceases to hold."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_below(middle) else (low, middle)
+    return low
+
+
+def share(count: int, of: int) -> str:
+    """With its interval of Clopper and Pearson, at 95 %."""
+    if of == 0:
+        return "none"
+    low = bisected(lambda p: 1 - at_most(count - 1, of, p) < 0.025) if count else 0.0
+    high = bisected(lambda p: at_most(count, of, p) > 0.025) if count < of else 1.0
+    return f"{count} of {of} = {count / of:.1%} [{low:.1%}, {high:.1%}]"
+
+
+def spreads(values: list[float]) -> str:
+    """Median, and the quantiles at 10 % and 90 %."""
+    if len(values) < 2:
+        return ", ".join(f"{value:.2f}" for value in values) or "none"
+    tenths = quantiles(values, n=10, method="inclusive")
+    return f"{median(values):.2f} [{tenths[0]:.2f}, {tenths[-1]:.2f}]"
+
+
+def ranks(values: list[float]) -> list[float]:
+    """From the smallest on; those that are equal share theirs."""
+    return [sum(other < value for other in values) + sum(other == value for other in values) / 2 for value in values]
+
+
+def correlation(first: list[float], second: list[float]) -> float:
+    """Spearman's."""
+    a, b = ranks(first), ranks(second)
+    a, b = [x - fmean(a) for x in a], [x - fmean(b) for x in b]
+    size = (sum(x * x for x in a) * sum(x * x for x in b)) ** 0.5
+    return sum(x * y for x, y in zip(a, b, strict=True)) / size if size else 0.0
+
+
+def by_data_set(rows: list[Row]) -> list[list[Row]]:
+    """Those that share a model."""
+    found = defaultdict(list)
+    for row in rows:
+        found[row["data_set"]].append(row)
+    return list(found.values())
+
+
+def gate(parts: dict[str, list[Row]]) -> list[str]:
+    """How often it is wrong."""
+    lines = ["| part | wrong certificates | of those certified | data sets with one | bounds above the truth "]
+    lines[0] += "| abstentions |"
+    lines += ["| -- | -- | -- | -- | -- | -- |"]
+    everything = [row for rows in parts.values() for row in rows]
+    for part, rows in [*parts.items(), ("**all**", everything)]:
+        certified, sets = [row for row in rows if is_certified(row)], by_data_set(rows)
+        wrong = sum(map(is_wrong, rows))
+        with_one = sum(any(map(is_wrong, of_set)) for of_set in sets)
+        lines.append(
+            f"| {part} | {share(wrong, len(rows))} | {share(wrong, len(certified))} | {share(with_one, len(sets))} "
+            f"| {share(sum(map(is_above, rows)), len(rows))} | {share(len(rows) - len(certified), len(rows))} |"
+        )
+    return lines
+
+
+def failures(parts: dict[str, list[Row]]) -> list[str]:
+    """Every wrong certificate by name."""
+    wrong = [(part, row) for part, rows in parts.items() for row in rows if is_wrong(row)]
+    if not wrong:
+        return ["No certificate was wrong."]
+    lines = ["| part | system | seed | policy | truth | bound | above it, in spreads |", "|" + " -- |" * 7]
+    for part, row in wrong:
+        above = (float(row["bound"]) - float(row["truth"])) / row["spread"]
+        lines.append(
+            f"| {part} | {row['system']} | {row['seed']} | {row.get('policy', 'learned')} "
+            f"| {float(row['truth']):.4g} | {float(row['bound']):.4g} | {above:.3f} |"
+        )
+    return lines
+
+
+def systems(parts: dict[str, list[Row]]) -> list[str]:
+    """System by system, the worst first."""
+    lines = ["| part | system | certified | of these wrong | (bound - truth) / spread of those certified | order |"]
+    lines += ["| -- | -- | -- | -- | -- | -- |"]
+    table = []
+    for part, rows in parts.items():
+        of_system = defaultdict(list)
+        for row in rows:
+            of_system[row["system"]].append(row)
+        for system, mine in of_system.items():
+            certified = [row for row in mine if is_certified(row)]
+            gaps = [(float(row["bound"]) - float(row["truth"])) / row["spread"] for row in certified]
+            several = [of_set for of_set in by_data_set(mine) if len(of_set) > 2]
+            orders = [
+                correlation([float(row["bound"]) for row in of_set], [float(row["truth"]) for row in of_set])
+                for of_set in several
+            ]
+            order = f"{fmean(orders):.2f}" if orders else "none"
+            cells = f"| {part} | {system} | {len(certified)} of {len(mine)} | {sum(map(is_wrong, mine))} "
+            table.append((len(certified) / len(mine), cells + f"| {spreads(gaps)} | {order} |"))
+    return lines + [line for _, line in sorted(table)]
+
+
+def times(parts: dict[str, list[Row]]) -> list[str]:
+    """Of one thread each, on a shared machine."""
+    lines = ["| part | seconds of a fit | of an evaluation |", "| -- | -- | -- |"]
+    for part in ("zoo", "units"):
+        if part in parts:
+            fits, evaluations = (
+                spreads([float(row[name]) for row in parts[part]]) for name in ("fit_seconds", "seconds")
+            )
+            lines.append(f"| {part} | {fits} | {evaluations} |")
+    return lines
+
+
+def page() -> str:
+    """All of it."""
+    parts = units()
+    lines = [
+        "# The record",
+        "",
+        "Made by `python reproductions/page.py` of the tables beside it, which `reproductions/record` fills as",
+        "[the protocol](../../protocol.md) says. Rounds that are not finished are not waited for.",
+        "",
+    ]
+    if not parts:
+        return "\n".join([*lines, "Nothing has been run yet.", ""])
+    for part, rows in parts.items():
+        seeds = sorted({int(row["seed"]) for row in rows})
+        lines.append(
+            f"- {part}: {len(rows)} units, {len(by_data_set(rows))} data sets, seeds {seeds[0]} to {seeds[-1]}"
+        )
+    lines += ["", "## How often is the gate wrong?", "", *gate(parts), "", *failures(parts)]
+    lines += ["", "## How tight is it, where is it of no use, and does it order policies?", ""]
+    lines += ["What is certified least stands first. Order is Spearman's correlation within a data set.", ""]
+    lines += [*systems(parts), "", "## How long does it take?", "", *times(parts), ""]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Writes it, or compares."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    path = RECORD / "README.md"
+    if not arguments.check:
+        path.write_text(page(), encoding="utf-8")
+    elif path.read_text(encoding="utf-8") != page():
+        sys.exit(f"{path.name} of the record is not what its tables say; run reproductions/page.py")
+
+
+if __name__ == "__main__":
+    main()
