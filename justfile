@@ -139,9 +139,9 @@ python-third-parties environment="target/python-third-parties":
     bin="$(realpath {{environment}}/bin)"
     cd target && "$bin/pytest" --config-file ../pyproject.toml ../python/tests/test_third_parties.py ../python/tests/test_examples.py ../python/tests/test_trackers.py ../python/tests/test_guides.py -rs
 
-# Networks on a graphics processor, or on a program that plays one (Debian: mesa-vulkan-drivers): the closed forms.
-test-wgpu:
-    HAMBO_TEST_DEVICE=wgpu CUBECL_WGPU_DEFAULT_DEVICE="${CUBECL_WGPU_DEFAULT_DEVICE:-Cpu}" CARGO_TARGET_DIR=target/devices cargo nextest run -p hambo --features wgpu,internals --no-fail-fast -E 'binary(devices) + binary(adversary) + binary(evaluate) + binary(learn) + binary(learn_opponents)'
+# Networks on a graphics processor, or on a program that plays one (Debian: mesa-vulkan-drivers): comparisons with the processor, and closed forms. On such a program `--test adversary` takes most of an hour.
+test-wgpu *tests="--test devices --test evaluate --test learn":
+    HAMBO_TEST_DEVICE=wgpu CUBECL_WGPU_DEFAULT_DEVICE="${CUBECL_WGPU_DEFAULT_DEVICE:-Cpu}" CARGO_TARGET_DIR=target/devices cargo nextest run -p hambo --features wgpu,internals --no-fail-fast {{tests}}
 
 # Object stores, which few builds have, against a web server and an S3 server on this machine.
 remote:
