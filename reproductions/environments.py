@@ -42,8 +42,6 @@ class Environment:
     steps_for_many: int | None = None
     """Gradient steps of the fit from 10^5 transitions on, where the default's are too few; see FINDINGS.md."""
     truth_episodes: int = 1_000
-    authors: dict[tuple[str, int, int], dict[str, float]] = field(default_factory=dict)
-    """The authors' mean scaled bounds by data set, size and horizon."""
 
     def make(self) -> Any:
         """The environment without a time limit, because horizons differ."""
@@ -94,12 +92,6 @@ ENVIRONMENTS = {
         reward="pendulum",
         state_bounds="pendulum",
         truth_episodes=10_000,
-        authors={
-            ("mixed", 10_000, 200): {"CA": 0.48, "DAinf": -0.07, "DA1": -1.06},
-            ("mixed", 100_000, 200): {"CA": 0.50, "DAinf": 0.13, "DA1": -0.54},
-            ("mixed", 1_000_000, 200): {"CA": 0.74, "DAinf": 0.26, "DA1": -0.42},
-            ("mixed", 100_000, 400): {"CA": -0.08, "DAinf": -1.23, "DA1": -2.51},
-        },
     ),
     "hopper": Environment(
         name="Hopper-v5",
@@ -111,12 +103,6 @@ ENVIRONMENTS = {
         # The authors' own: finite, no huge speed, upright.
         healthy={0: (0.7, np.inf), 1: (-0.2, 0.2), **{column: (-100, 100) for column in range(2, 11)}},
         steps_for_many=12_000,
-        authors={
-            ("mixed", 10_000, 200): {"CA": 0.24, "DAinf": 0.36, "DA1": 0.17},
-            ("mixed", 100_000, 200): {"CA": 0.21, "DAinf": 0.81, "DA1": 0.31},
-            ("mixed", 1_000_000, 200): {"CA": 0.74, "DAinf": 0.88, "DA1": 0.46},
-            ("mixed", 100_000, 400): {"CA": 0.30, "DAinf": 0.52, "DA1": -0.43},
-        },
     ),
     "halfcheetah": Environment(
         name="HalfCheetah-v5",
@@ -127,10 +113,6 @@ ENVIRONMENTS = {
         unit_horizon=100,
         prior_temperature=1e-2,
         steps_for_many=12_000,
-        authors={
-            ("mixed", 100_000, 100): {"CA": 0.57, "DAinf": 0.80, "DA1": 0.49},
-            ("mixed", 1_000_000, 100): {"CA": 0.71, "DAinf": 0.84, "DA1": 0.54},
-        },
     ),
 }
 

@@ -10,7 +10,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from environments import ENVIRONMENTS
+from authors import AUTHORS
 
 import hambo
 
@@ -90,7 +90,7 @@ def scoreboard(rows: Rows) -> str:
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for (environment, data, count, horizon), group in groups(rows).items():
-        authors = ENVIRONMENTS[environment].authors.get((data, count, horizon), {})
+        authors = AUTHORS.get((environment, data, count, horizon), {})
         neutral = [row["scaled_estimate"] for row in group if row["variant"] in NEUTRAL]
         spread = f"{mean(neutral):.3f} [{min(neutral):.3f}, {max(neutral):.3f}]" if neutral else ""
         for variant in CONSERVATIVE:

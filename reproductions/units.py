@@ -45,22 +45,26 @@ def with_truth(environment: Environment) -> list[Checkpoint]:
     return known
 
 
-def judge_all(name: str, rows: int, seed: int, policies: list[Checkpoint], models: Path) -> list[Row]:
-    """One row per policy, by one model."""
-    environment = ENVIRONMENTS[name]
-    setting = Setting(name, "mixed", rows, environment.unit_horizon, seed)
+def unit_setting(name: str, rows: int, seed: int) -> Setting:
+    return Setting(name, "mixed", rows, ENVIRONMENTS[name].unit_horizon, seed)
+
+
+def fit(setting: Setting, models: Path) -> float:
+    """Leaves the model in `models`, and returns how many seconds that took."""
     begun = time.monotonic()
+    default_model(setting, models)
+    return time.monotonic() - begun
+
+
+def judge(setting: Setting, policy: Checkpoint, models: Path) -> Row:
+    """One row, except the time of the fit."""
     model, starts = default_model(setting, models), initial_states(setting)
-    fitted = time.monotonic() - begun
-    found = []
-    for policy in policies:
-        begun = time.monotonic()
-        evaluation = judged(model, setting, policy, starts, EFFORT, [])
-        truth, error = recorded()[environment.name, policy, setting.horizon]
-        unit = {"environment": name, "rows": rows, "horizon": setting.horizon, "policy": policy, "seed": seed}
-        unit |= {"truth": truth, "truth_error": error, "fit_seconds": round(fitted, 1)}
-        found.append(unit | said(evaluation) | {"seconds": round(time.monotonic() - begun, 1)})
-    return found
+    begun = time.monotonic()
+    evaluation = judged(model, setting, policy, starts, EFFORT, [])
+    unit = {key: vars(setting)[key] for key in ("environment", "rows", "horizon", "seed")} | {"policy": policy}
+    truth, error = recorded()[ENVIRONMENTS[setting.environment].name, policy, setting.horizon]
+    unit |= {"truth": truth, "truth_error": error, "seconds": round(time.monotonic() - begun, 1)}
+    return unit | said(evaluation)
 
 
 def said(evaluation: hambo.Evaluation) -> Row:
@@ -199,13 +203,21 @@ def main() -> None:
                 known = with_truth(ENVIRONMENTS[name])
                 policies = [policy for policy in known if (name, rows, str(policy), seed) not in done]
                 if policies:
-                    missing[name, rows, seed] = policies
+                    missing[unit_setting(name, rows, seed)] = policies
     with lanes(arguments.processes, arguments.on) as pool:
-        jobs = {pool.submit(judge_all, *unit, policies, models): unit for unit, policies in missing.items()}
+        fits = {pool.submit(fit, setting, models): setting for setting in missing}
+        fitted = {fits[job]: job.result() for job in as_completed(fits)}
+        jobs = {
+            pool.submit(judge, setting, policy, models): (setting, policy)
+            for setting, policies in missing.items()
+            for policy in policies
+        }
         for job in as_completed(jobs):
+            setting, policy = jobs[job]
+            row = job.result() | {"fit_seconds": round(fitted[setting], 1)}
             # Read again, because another run may have written meanwhile.
-            write_rows(table, read_rows(table) + job.result(), COLUMNS, place)
-            print(*jobs[job], flush=True)
+            write_rows(table, [*read_rows(table), row], COLUMNS, place)
+            print(setting.name, policy, flush=True)
     text = report(sorted(read_rows(table), key=place))
     (arguments.results / "units.md").write_text(text, encoding="utf-8")
     print(text)
