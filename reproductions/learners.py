@@ -58,10 +58,22 @@ def logs(environment: Environment, data: str, rows: int, seed: int) -> pyarrow.T
     return pyarrow.table(logged(environment, behaviour, rows, seed))
 
 
-def by_hambo(environment: Environment, table: pyarrow.Table, against: Any, seed: int) -> tuple[Behaviour, int]:
+def shared_model(table: pyarrow.Table, folder: Path, seed: int) -> tuple[hambo.Model, float]:
+    """The model that all of hambo's learners learn in, and the processor time of its fit."""
+    clock = folder / "processor_seconds"
+    if clock.exists():
+        return hambo.load(folder / "model"), float(clock.read_text(encoding="utf-8"))
+    begun = time.process_time()
+    model = hambo.fit(hambo.Dataset.from_arrow(table), seed=seed, threads=1, progress=False)
+    seconds = time.process_time() - begun
+    folder.mkdir(parents=True, exist_ok=True)
+    model.save(folder / "model")
+    clock.write_text(str(seconds), encoding="utf-8")
+    return model, seconds
+
+
+def by_hambo(environment: Environment, model: hambo.Model, against: Any, seed: int) -> tuple[Behaviour, int]:
     """The policy, and after how many rounds it was best."""
-    data = hambo.Dataset.from_arrow(table)
-    model = hambo.fit(data, seed=seed, threads=1, progress=False)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "policy.onnx"
         found = hambo.learn(
@@ -108,17 +120,20 @@ def by_peer(
     return lambda states, _: learner.predict(states.astype(np.float32)), steps
 
 
-def learned(name: str, data: str, rows: int, seed: int, learner: str, seconds: float | None) -> Row:
+def learned(name: str, data: str, rows: int, seed: int, learner: str, seconds: float | None, models: Path) -> Row:
     """One row of the table."""
     environment = ENVIRONMENTS[name]
     table = logs(environment, data, rows, seed)
-    begun = time.process_time()
     if learner in OURS:
-        policy, steps = by_hambo(environment, table, learner, seed)
+        model, of_fit = shared_model(table, models / f"{name}-{data}-{rows}-seed{seed}", seed)
+        begun = time.process_time()
+        policy, steps = by_hambo(environment, model, learner, seed)
+        spent = of_fit + time.process_time() - begun
     else:
         assert seconds is not None
+        begun = time.process_time()
         policy, steps = by_peer(environment, table, learner, seed, seconds)
-    spent = time.process_time() - begun
+        spent = time.process_time() - begun
     returns = played(environment, policy, episodes=EPISODES, steps=HORIZON, seed=7_000_000 + seed).sum(axis=1)
     truth, error = float(returns.mean()), float(returns.std(ddof=1) / np.sqrt(EPISODES))
     worst, best = REFERENCES[name]
@@ -142,6 +157,7 @@ def main() -> None:
     parser.add_argument("--rows", nargs="*", type=int, default=[100_000])
     parser.add_argument("--seeds", nargs="*", type=int, default=[0])
     parser.add_argument("--learners", nargs="*", choices=[*OURS, *PEERS], default=[*OURS, *PEERS])
+    parser.add_argument("--out", type=Path, default=Path("reproductions-out"), help="keeps the models")
     parser.add_argument("--results", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     for seed in arguments.seeds:
@@ -149,10 +165,10 @@ def main() -> None:
             for data in arguments.data:
                 for rows in arguments.rows:
                     for learner in sorted(arguments.learners, key=[*OURS, *PEERS].index):
-                        add(name, data, rows, seed, learner, arguments.results)
+                        add(name, data, rows, seed, learner, arguments.out / "learners", arguments.results)
 
 
-def add(name: str, data: str, rows: int, seed: int, learner: str, results: Path) -> None:
+def add(name: str, data: str, rows: int, seed: int, learner: str, models: Path, results: Path) -> None:
     """Adds a row, unless it is there."""
     known = {place(row): row for row in read_rows(results)}
     unit: Row = {"environment": name, "data": data, "rows": rows, "seed": seed, "learner": learner}
@@ -164,7 +180,7 @@ def add(name: str, data: str, rows: int, seed: int, learner: str, results: Path)
     seconds = None if first is None else float(first["processor_seconds"])
     # A process of its own, whose time is counted from its start.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        row = pool.submit(learned, name, data, rows, seed, learner, seconds).result()
+        row = pool.submit(learned, name, data, rows, seed, learner, seconds, models).result()
     write_rows(results, [*read_rows(results), row], COLUMNS, place)
     print(row, flush=True)
 

@@ -1,5 +1,6 @@
 """The page of results, from the tables of the record.
 
+    python reproductions/figures.py         # draws its figures
     python reproductions/page.py            # writes results/record/README.md
     python reproductions/page.py --check    # says whether it is what the tables say
 
@@ -32,13 +33,14 @@ def units() -> dict[str, list[Row]]:
         "learned": read_rows(RECORD / "learned.csv"),
     }
     for part, rows in parts.items():
-        truths = defaultdict(list)
+        truths: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
         for row in rows:
             row["system"] = row.get("system") or f"{row['environment']}, {int(row['rows']):,} rows"
             row["data_set"] = f"{row['system']} {row['seed']}"
-            truths[row["system"]].append(float(row["truth"]))
+            truths[row["system"]][row.get("policy", "learned")].append(float(row["truth"]))
         for row in rows:
-            found = truths[row["system"]]
+            # Policies that a run makes itself differ between seeds.
+            found = [fmean(values) for values in truths[row["system"]].values()]
             # Learned policies have no others beside them.
             row["spread"] = abs(float(row["truth"])) if part == "learned" else max(found) - min(found)
     return {part: rows for part, rows in parts.items() if rows}
@@ -202,6 +204,11 @@ def times(parts: dict[str, list[Row]]) -> list[str]:
     return lines
 
 
+def picture(name: str, what: str) -> list[str]:
+    """A figure of `figures.py` or of the zoo, if it was drawn."""
+    return ["", f"![{what}]({name})"] if (RECORD / name).exists() else []
+
+
 def page() -> str:
     """All of it."""
     parts = units()
@@ -223,9 +230,13 @@ def page() -> str:
     if "zoo" in parts:
         lines += ["", *kinds(parts["zoo"]), ""]
         lines += ["Power: certified at the truth minus 20 % of the spread between the system's best and worst policy."]
+    lines += picture("zoo/rates.svg", "Wrong certificates against delta, and certified share against the margin")
     lines += ["", "## How tight is it, where is it of no use, and does it order policies?", ""]
     lines += ["What is certified least stands first. Order is Spearman's correlation within a data set.", ""]
-    lines += [*systems(parts), "", "## How long does it take?", "", *times(parts), ""]
+    lines += [*systems(parts), *picture("tightness.svg", "How far each bound is below the truth, system by system")]
+    lines += picture("order.svg", "Bounds over true returns of every policy")
+    lines += ["", "## How long does it take?", "", *times(parts)]
+    lines += [*picture("speed.svg", "Seconds of fits and evaluations, system by system"), ""]
     if table := beside_paper(RECORD):
         lines += [
             "## Beside the paper's variants and others",
