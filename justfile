@@ -93,7 +93,7 @@ fuzz seconds="600":
 python:
     #!/usr/bin/env bash
     set -euo pipefail
-    cargo build --quiet --workspace --all-targets
+    cargo build --quiet --workspace --lib --bins --examples
     [ -e target/python ] || python3 -m venv target/python
     bin="$PWD/target/python/bin"
     "$bin/pip" install --quiet 'gymnasium[mujoco]' icu-sepsis jsonschema matplotlib mypy numpy onnx pandas pytest 'ray>=2.60' ruff

@@ -15,7 +15,7 @@ use crate::hallucination::Choice;
 use crate::rng::{Seed, Stream};
 use crate::rollout::{Step, Streams};
 
-/// LearnAgainst whom a policy is learned.
+/// Against whom a policy is learned.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

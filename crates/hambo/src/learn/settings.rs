@@ -10,7 +10,7 @@ use crate::error::{Result, at_least_one, positive};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct LearnSettings {
-    /// LearnAgainst whom it is learned.
+    /// Against whom it is learned.
     pub against: LearnAgainst,
     /// MOPO's weight: what a unit of the members' own standard deviation costs.
     pub penalty: f64,
