@@ -5,26 +5,16 @@
 The figure of error rates is the zoo's own, `zoo/rates.svg`. Needs matplotlib.
 """
 
-from collections import defaultdict
-
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from page import RECORD, is_above, is_certified, is_wrong, units
+from page import RECORD, by_system, is_above, is_certified, is_wrong, units
 from tidy import Row
 
 # Equal tables give equal files.
 matplotlib.rcParams["svg.hashsalt"] = "hambo"
 CERTIFIED, ABSTAINED, WRONG = "#2166ac", "#999999", "#b2182b"
-
-
-def by_system(parts: dict[str, list[Row]]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
-    for rows in parts.values():
-        for row in rows:
-            found[row["system"]].append(row)
-    return found
 
 
 def gap(row: Row) -> float:
@@ -46,7 +36,7 @@ def tightness(parts: dict[str, list[Row]]) -> None:
             height = place + 0.5 * (number / len(rows) - 0.5)
             axes.plot(max(gap(row), -2), height, "o", ms=3.5, color=colour, mfc=colour if is_certified(row) else "none")
     axes.axvline(0, color="black", lw=1, ls="--")
-    axes.set_yticks(range(len(systems)), [*reversed(systems)], fontsize=8)
+    axes.set_yticks(range(len(systems)), [system for _, system in reversed(systems)], fontsize=8)
     axes.set(xlabel="(bound - truth) / spread between policies; at -2 also what is below", xlim=(-2.1, None))
     labels = {"certified": (CERTIFIED, CERTIFIED), "abstained": (ABSTAINED, "none"), "certified, wrong": (WRONG, WRONG)}
     marks = [plt.Line2D([], [], marker="o", ls="", color=colour, mfc=fill) for colour, fill in labels.values()]
@@ -60,7 +50,7 @@ def order(rows: list[Row]) -> None:
     figure, all_axes = plt.subplots(
         1, len(systems), figsize=(3.2 * len(systems), 3.2), squeeze=False, layout="constrained"
     )
-    for axes, (name, mine) in zip(all_axes[0], systems.items(), strict=True):
+    for axes, ((_, name), mine) in zip(all_axes[0], systems.items(), strict=True):
         truths = [float(row["truth"]) for row in mine]
         low, high = min(truths), max(truths)
         axes.plot([low, high], [low, high], color="black", lw=1, ls="--")
@@ -84,7 +74,7 @@ def speed(parts: dict[str, list[Row]]) -> None:
             values, orientation="horizontal", widths=0.6, flierprops={"ms": 3}, medianprops={"color": CERTIFIED}
         )
         axes.set(title=title, xlabel="seconds, one thread", xscale="log")
-    all_axes[0].set_yticks(range(1, len(systems) + 1), [*reversed(systems)], fontsize=8)
+    all_axes[0].set_yticks(range(1, len(systems) + 1), [system for _, system in reversed(systems)], fontsize=8)
     save(figure, "speed")
 
 

@@ -169,27 +169,70 @@ def failures(parts: dict[str, list[Row]]) -> list[str]:
     return lines
 
 
+def by_system(parts: dict[str, list[Row]]) -> dict[tuple[str, str], list[Row]]:
+    """By part and system."""
+    found = defaultdict(list)
+    for part, rows in parts.items():
+        for row in rows:
+            found[part, row["system"]].append(row)
+    return found
+
+
+def mean_order(rows: list[Row]) -> float | None:
+    """Spearman's correlation of bounds with truths, over data sets with several policies."""
+    several = [of_set for of_set in by_data_set(rows) if len(of_set) > 2]
+    orders = [
+        correlation([float(row["bound"]) for row in of_set], [float(row["truth"]) for row in of_set])
+        for of_set in several
+    ]
+    return fmean(orders) if orders else None
+
+
 def systems(parts: dict[str, list[Row]]) -> list[str]:
     """System by system, the worst first."""
     lines = ["| part | system | certified | of these wrong | (bound - truth) / spread of those certified | order |"]
     lines += ["| -- | -- | -- | -- | -- | -- |"]
     table = []
-    for part, rows in parts.items():
-        of_system = defaultdict(list)
-        for row in rows:
-            of_system[row["system"]].append(row)
-        for system, mine in of_system.items():
-            certified = [row for row in mine if is_certified(row)]
-            gaps = [(float(row["bound"]) - float(row["truth"])) / row["spread"] for row in certified]
-            several = [of_set for of_set in by_data_set(mine) if len(of_set) > 2]
-            orders = [
-                correlation([float(row["bound"]) for row in of_set], [float(row["truth"]) for row in of_set])
-                for of_set in several
-            ]
-            order = f"{fmean(orders):.2f}" if orders else "none"
-            cells = f"| {part} | {system} | {len(certified)} of {len(mine)} | {sum(map(is_wrong, mine))} "
-            table.append((len(certified) / len(mine), cells + f"| {spreads(gaps)} | {order} |"))
+    for (part, system), mine in by_system(parts).items():
+        certified = [row for row in mine if is_certified(row)]
+        gaps = [(float(row["bound"]) - float(row["truth"])) / row["spread"] for row in certified]
+        order = mean_order(mine)
+        cells = f"| {part} | {system} | {len(certified)} of {len(mine)} | {sum(map(is_wrong, mine))} "
+        cells += f"| {spreads(gaps)} | {'none' if order is None else f'{order:.2f}'} |"
+        table.append((len(certified) / len(mine), cells))
     return lines + [line for _, line in sorted(table)]
+
+
+def weaknesses(parts: dict[str, list[Row]]) -> list[str]:
+    """Systems by what goes badly there."""
+    found = by_system(parts)
+
+    def named(what: Callable[[list[Row]], str | None]) -> str:
+        said = {system: what(mine) for (_, system), mine in found.items()}
+        return ", ".join(f"{system} ({text})" for system, text in said.items() if text) or "none"
+
+    def rarely_certified(mine: list[Row]) -> str | None:
+        count = sum(map(is_certified, mine))
+        return f"{count} of {len(mine)}" if 2 * count < len(mine) else None
+
+    def far_below(mine: list[Row]) -> str | None:
+        gaps = [(float(row["bound"]) - float(row["truth"])) / row["spread"] for row in mine if is_certified(row)]
+        return f"{median(gaps):.2f}" if gaps and median(gaps) < -POWER_MARGIN else None
+
+    def above(mine: list[Row]) -> str | None:
+        count = sum(map(is_above, mine))
+        return f"{count} of {len(mine)}, {sum(map(is_wrong, mine))} of them certified" if count else None
+
+    def disordered(mine: list[Row]) -> str | None:
+        order = mean_order(mine)
+        return None if order is None or order >= 0.5 else f"{order:.2f}"
+
+    return [
+        f"- Less than half is certified: {named(rarely_certified)}.",
+        f"- What is certified is over {POWER_MARGIN:.0%} of the spread too low (median): {named(far_below)}.",
+        f"- Bounds above the truth: {named(above)}.",
+        f"- Bounds hardly order policies: {named(disordered)}.",
+    ]
 
 
 def times(parts: dict[str, list[Row]]) -> list[str]:
@@ -235,6 +278,7 @@ def page() -> str:
     lines += ["What is certified least stands first. Order is Spearman's correlation within a data set.", ""]
     lines += [*systems(parts), *picture("tightness.svg", "How far each bound is below the truth, system by system")]
     lines += picture("order.svg", "Bounds over true returns of every policy")
+    lines += ["", "## What is it bad at?", "", *weaknesses(parts)]
     lines += ["", "## How long does it take?", "", *times(parts)]
     lines += [*picture("speed.svg", "Seconds of fits and evaluations, system by system"), ""]
     if table := beside_paper(RECORD):
