@@ -9,16 +9,12 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from page import RECORD, by_system, is_above, is_certified, is_wrong, units
+from page import RECORD, by_system, gap, is_above, is_certified, is_wrong, units
 from tidy import Row
 
 # Equal tables give equal files.
 matplotlib.rcParams["svg.hashsalt"] = "hambo"
 CERTIFIED, ABSTAINED, WRONG = "#2166ac", "#999999", "#b2182b"
-
-
-def gap(row: Row) -> float:
-    return (float(row["bound"]) - float(row["truth"])) / row["spread"]
 
 
 def save(figure: plt.Figure, name: str) -> None:

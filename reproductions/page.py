@@ -46,6 +46,11 @@ def units() -> dict[str, list[Row]]:
     return {part: rows for part, rows in parts.items() if rows}
 
 
+def gap(row: Row) -> float:
+    """From the truth to the bound, in spreads."""
+    return (float(row["bound"]) - float(row["truth"])) / float(row["spread"])
+
+
 def is_above(row: Row) -> bool:
     """Whether the bound is above the truth."""
     return float(row["bound"]) > float(row["truth"]) + ROUNDING * row["spread"]
@@ -195,7 +200,7 @@ def systems(parts: dict[str, list[Row]]) -> list[str]:
     table = []
     for (part, system), mine in by_system(parts).items():
         certified = [row for row in mine if is_certified(row)]
-        gaps = [(float(row["bound"]) - float(row["truth"])) / row["spread"] for row in certified]
+        gaps = [gap(row) for row in certified]
         order = mean_order(mine)
         cells = f"| {part} | {system} | {len(certified)} of {len(mine)} | {sum(map(is_wrong, mine))} "
         cells += f"| {spreads(gaps)} | {'none' if order is None else f'{order:.2f}'} |"
@@ -208,15 +213,15 @@ def weaknesses(parts: dict[str, list[Row]]) -> list[str]:
     found = by_system(parts)
 
     def named(what: Callable[[list[Row]], str | None]) -> str:
-        said = {system: what(mine) for (_, system), mine in found.items()}
-        return ", ".join(f"{system} ({text})" for system, text in said.items() if text) or "none"
+        said = [(part, system, what(mine)) for (part, system), mine in found.items()]
+        return ", ".join(f"{system} ({part}, {text})" for part, system, text in said if text) or "none"
 
     def rarely_certified(mine: list[Row]) -> str | None:
         count = sum(map(is_certified, mine))
         return f"{count} of {len(mine)}" if 2 * count < len(mine) else None
 
     def far_below(mine: list[Row]) -> str | None:
-        gaps = [(float(row["bound"]) - float(row["truth"])) / row["spread"] for row in mine if is_certified(row)]
+        gaps = [gap(row) for row in mine if is_certified(row)]
         return f"{median(gaps):.2f}" if gaps and median(gaps) < -POWER_MARGIN else None
 
     def above(mine: list[Row]) -> str | None:
