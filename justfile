@@ -38,8 +38,8 @@ typos:
 
 # Prose: formatted, and wrapped at 100 columns; `just prose ""` formats it. Pages that scripts write are theirs.
 prose check="--check":
-    [ -e target/python ] || python3 -m venv target/python
-    target/python/bin/pip install --quiet mdformat==1.0.0 mdformat-gfm==1.0.0
+    [ -e target/python ] || uv venv --quiet target/python
+    uv pip install --quiet --python target/python mdformat==1.0.0 mdformat-gfm==1.0.0
     git ls-files '*.md' ':!:crates/hambo-cli/tests/*' ':!:*/results/*' | xargs target/python/bin/mdformat {{check}}
 
 # Words that CONTRIBUTING.md has simpler ones for.
@@ -48,8 +48,8 @@ words:
 
 # The site, into target/site; a broken link fails.
 site:
-    [ -e target/python ] || python3 -m venv target/python
-    target/python/bin/pip install --quiet mkdocs-material==9.8.1 'mkdocstrings[python]==1.0.8' ruff
+    [ -e target/python ] || uv venv --quiet target/python
+    uv pip install --quiet --python target/python mkdocs-material==9.8.1 'mkdocstrings[python]==1.0.8' ruff
     NO_MKDOCS_2_WARNING=1 target/python/bin/mkdocs build --quiet
 
 # Network speed as a share of the best bare matrix product of the same run.
@@ -94,9 +94,9 @@ python:
     #!/usr/bin/env bash
     set -euo pipefail
     cargo build --quiet --workspace --lib --bins --examples
-    [ -e target/python ] || python3 -m venv target/python
+    [ -e target/python ] || uv venv --quiet target/python
     bin="$PWD/target/python/bin"
-    "$bin/pip" install --quiet 'gymnasium[mujoco]' icu-sepsis jsonschema matplotlib mypy numpy onnx pandas pytest 'ray>=2.60' ruff
+    uv pip install --quiet --python target/python 'gymnasium[mujoco]' icu-sepsis jsonschema matplotlib mypy numpy onnx pandas pytest pytest-xdist 'ray>=2.60' ruff
     rm -rf target/python-package && mkdir target/python-package
     cp -r python/hambo target/python-package/
     # Without symbols, as in a wheel: it loads faster.
@@ -106,7 +106,9 @@ python:
     cd target
     export PYTHONPATH="$PWD/python-package" MYPYPATH="$PWD/python-package"
     export HAMBO_COMMAND="$PWD/debug/hambo" HAMBO_ONE_BOUND="$PWD/debug/examples/one_bound"
-    "$bin/pytest" --config-file ../pyproject.toml ../python/tests
+    # Files side by side, because most of their time is Python's, which uses one core; the longest first.
+    "$bin/pytest" --config-file ../pyproject.toml --numprocesses 2 --dist loadfile --no-loadscope-reorder \
+        ../python/tests/test_zoo.py ../python/tests
     "$bin/mypy" --config-file ../pyproject.toml ../python/tests ../python/examples ../python/benchmarks
     "$bin/stubtest" --mypy-config-file ../pyproject.toml hambo._native
 
@@ -139,8 +141,8 @@ python-third-parties environment="target/python-third-parties":
     bin="$(realpath {{environment}}/bin)"
     cd target && "$bin/pytest" --config-file ../pyproject.toml ../python/tests/test_third_parties.py ../python/tests/test_examples.py ../python/tests/test_trackers.py ../python/tests/test_guides.py -rs
 
-# Networks on a graphics processor, or on a program that plays one (Debian: mesa-vulkan-drivers): comparisons with the processor, and closed forms. On such a program `--test adversary` takes most of an hour.
-test-wgpu *tests="--test devices --test evaluate --test learn":
+# Networks on a graphics processor, or on a program that plays one (Debian: mesa-vulkan-drivers): comparisons with the processor, and closed forms. On such a program `adversary::` takes most of an hour.
+test-wgpu *tests="devices:: evaluate:: learn::":
     HAMBO_TEST_DEVICE=wgpu CUBECL_WGPU_DEFAULT_DEVICE="${CUBECL_WGPU_DEFAULT_DEVICE:-Cpu}" CARGO_TARGET_DIR=target/devices cargo nextest run -p hambo --features wgpu,internals --no-fail-fast {{tests}}
 
 # Object stores, which few builds have, against a web server and an S3 server on this machine.
@@ -151,4 +153,4 @@ remote:
         python3 -m venv target/remote
         target/remote/bin/pip install --quiet 'moto[server]' boto3
     fi
-    PATH="$PWD/target/remote/bin:$PATH" cargo nextest run --workspace --features hambo-io/remote --test remote
+    PATH="$PWD/target/remote/bin:$PATH" cargo nextest run --workspace --features hambo-io/remote remote::

@@ -121,9 +121,9 @@ def best_variant(rows: list[Row]) -> list[float]:
     return max(valid or found, key=fmean, default=[])
 
 
-def learners(record: Path) -> list[str]:
+def learners(table: Path) -> list[str]:
     """Scores as D4RL's; none if nothing was run."""
-    rows = read_rows(record / "learners.csv")
+    rows = read_rows(table)
     if not rows:
         return []
     names = list(dict.fromkeys(row["learner"] for row in rows))

@@ -6,7 +6,9 @@ Data sets are made as D4RL's were: `random` by uniform actions, `medium` by a SA
 teach, because nothing is certified here. hambo learns by default settings, against whom the name says; d3rlpy's
 learners have its default settings, standardised observations, and as much processor time as `worlds` took for fit and
 learning. Scores are D4RL's: 0 for its random policy and 100 for its expert. One row each in `results/learners.csv`,
-from which a stopped run goes on; `worlds` runs first. Needs d3rlpy for its learners.
+from which a stopped run goes on; `worlds` runs first. `--short` gives hambo's learners a quarter of the steps of a fit
+and 12 rounds instead of 40, and d3rlpy's the time that takes; its table is `results/learners_short.csv`. Needs d3rlpy
+for its learners.
 """
 
 import argparse
@@ -31,7 +33,7 @@ from tidy import Row, read_rows, write_rows
 
 import hambo
 
-RESULTS = Path(__file__).parent / "results" / "learners.csv"
+RESULTS = Path(__file__).parent / "results"
 OURS = ["worlds", "ca", "da1", "mopo"]
 PEERS = ["bc", "td3_bc", "cql", "iql"]
 MEDIUM = 80_000
@@ -41,6 +43,8 @@ REFERENCES = {"hopper": (-20.272305, 3234.3), "halfcheetah": (-280.178953, 12135
 EPISODES = 100
 HORIZON = 1_000
 STEPS_BETWEEN_LOOKS = 1_000
+SHORT = {"max_steps": 2_000}, {"max_rounds": 12}
+"""Of the fit and of the learner, with `--short`."""
 COLUMNS = [
     *("environment", "data", "rows", "seed", "learner", "steps", "processor_seconds", "logged", "truth"),
     *("truth_error", "score"),
@@ -58,13 +62,14 @@ def logs(environment: Environment, data: str, rows: int, seed: int) -> pyarrow.T
     return pyarrow.table(logged(environment, behaviour, rows, seed))
 
 
-def shared_model(table: pyarrow.Table, folder: Path, seed: int) -> tuple[hambo.Model, float]:
+def shared_model(table: pyarrow.Table, folder: Path, seed: int, is_short: bool) -> tuple[hambo.Model, float]:
     """The model that all of hambo's learners learn in, and the processor time of its fit."""
     clock = folder / "processor_seconds"
     if clock.exists():
         return hambo.load(folder / "model"), float(clock.read_text(encoding="utf-8"))
     begun = time.process_time()
-    model = hambo.fit(hambo.Dataset.from_arrow(table), seed=seed, threads=1, progress=False)
+    ensemble = hambo.Ensemble(**(SHORT[0] if is_short else {}))
+    model = hambo.fit(hambo.Dataset.from_arrow(table), ensemble, seed=seed, threads=1, progress=False)
     seconds = time.process_time() - begun
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder / "model")
@@ -72,14 +77,16 @@ def shared_model(table: pyarrow.Table, folder: Path, seed: int) -> tuple[hambo.M
     return model, seconds
 
 
-def by_hambo(environment: Environment, model: hambo.Model, against: Any, seed: int) -> tuple[Behaviour, int]:
+def by_hambo(
+    environment: Environment, model: hambo.Model, against: Any, seed: int, is_short: bool
+) -> tuple[Behaviour, int]:
     """The policy, and after how many rounds it was best."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "policy.onnx"
         found = hambo.learn(
             model,
             path,
-            hambo.Learner(against=against),
+            hambo.Learner(against=against, **(SHORT[1] if is_short else {})),
             horizon=HORIZON,
             termination=environment.termination,
             seed=seed,
@@ -120,14 +127,16 @@ def by_peer(
     return lambda states, _: learner.predict(states.astype(np.float32)), steps
 
 
-def learned(name: str, data: str, rows: int, seed: int, learner: str, seconds: float | None, models: Path) -> Row:
+def learned(
+    name: str, data: str, rows: int, seed: int, learner: str, seconds: float | None, models: Path, is_short: bool
+) -> Row:
     """One row of the table."""
     environment = ENVIRONMENTS[name]
     table = logs(environment, data, rows, seed)
     if learner in OURS:
-        model, of_fit = shared_model(table, models / f"{name}-{data}-{rows}-seed{seed}", seed)
+        model, of_fit = shared_model(table, models / f"{name}-{data}-{rows}-seed{seed}", seed, is_short)
         begun = time.process_time()
-        policy, steps = by_hambo(environment, model, learner, seed)
+        policy, steps = by_hambo(environment, model, learner, seed, is_short)
         spent = of_fit + time.process_time() - begun
     else:
         assert seconds is not None
@@ -158,17 +167,20 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="*", type=int, default=[0])
     parser.add_argument("--learners", nargs="*", choices=[*OURS, *PEERS], default=[*OURS, *PEERS])
     parser.add_argument("--out", type=Path, default=Path("reproductions-out"), help="keeps the models")
-    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--short", action="store_true", help="less of everything, into a table of its own")
+    parser.add_argument("--results", type=Path)
     arguments = parser.parse_args()
+    table = "learners_short" if arguments.short else "learners"
+    models, results = arguments.out / table, arguments.results or RESULTS / f"{table}.csv"
     for seed in arguments.seeds:
         for name in arguments.only:
             for data in arguments.data:
                 for rows in arguments.rows:
                     for learner in sorted(arguments.learners, key=[*OURS, *PEERS].index):
-                        add(name, data, rows, seed, learner, arguments.out / "learners", arguments.results)
+                        add(name, data, rows, seed, learner, models, results, arguments.short)
 
 
-def add(name: str, data: str, rows: int, seed: int, learner: str, models: Path, results: Path) -> None:
+def add(name: str, data: str, rows: int, seed: int, learner: str, models: Path, results: Path, is_short: bool) -> None:
     """Adds a row, unless it is there."""
     known = {place(row): row for row in read_rows(results)}
     unit: Row = {"environment": name, "data": data, "rows": rows, "seed": seed, "learner": learner}
@@ -180,7 +192,7 @@ def add(name: str, data: str, rows: int, seed: int, learner: str, models: Path, 
     seconds = None if first is None else float(first["processor_seconds"])
     # A process of its own, whose time is counted from its start.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        row = pool.submit(learned, name, data, rows, seed, learner, seconds, models).result()
+        row = pool.submit(learned, name, data, rows, seed, learner, seconds, models, is_short).result()
     write_rows(results, [*read_rows(results), row], COLUMNS, place)
     print(row, flush=True)
 

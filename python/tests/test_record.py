@@ -15,9 +15,18 @@ def test_the_page_is_what_its_tables_say() -> None:
     subprocess.run([sys.executable, SCRIPTS / "page.py", "--check"], check=True)
 
 
+@pytest.mark.parametrize("name", ["README.md", "docs/trust.md"])
+def test_what_readers_see_first_is_what_the_tables_say(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    from page import headline, units  # type: ignore[import-not-found]
+
+    text = (SCRIPTS.parent / name).read_text(encoding="utf-8")
+    assert headline(units()) in " ".join(text.split())
+
+
 def test_intervals_are_those_of_clopper_and_pearson(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    from page import share  # type: ignore[import-not-found]
+    from page import share
 
     # None of n is at most 1 - 0.025^(1/n); the others by scipy.stats.beta.ppf.
     assert share(0, 59) == "0 of 59 = 0.0% [0.0%, 6.1%]"

@@ -1,10 +1,8 @@
 //! `hambo evaluate --baselines`.
 
-mod common;
-
 use std::fs;
 
-use common::{Place, done};
+use crate::common::{Place, done};
 use serde_json::Value;
 
 const QUICK: &str = "--baselines --set evaluation.baselines.steps=50 --set evaluation.baselines.episodes=50 \

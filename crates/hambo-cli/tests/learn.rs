@@ -1,10 +1,8 @@
 //! `hambo learn`, and what is then certified.
 
-mod common;
-
 use std::fs;
 
-use common::{Place, done};
+use crate::common::{Place, done};
 use serde_json::Value;
 
 const QUICK: &str = "--set learn.max_rounds=2 --set learn.gradient_steps=20 --set learn.episodes=5 \

@@ -1,10 +1,8 @@
 //! Many policies: shards, a cache, and a plan.
 
-mod common;
-
 use std::fs;
 
-use common::{Place, done, text};
+use crate::common::{Place, done, text};
 use serde_json::Value;
 
 const RANK: &str = "rank --model model --policies a.onnx b.onnx c.onnx d.onnx e.onnx";

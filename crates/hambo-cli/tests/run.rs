@@ -1,13 +1,11 @@
 //! Runs that are killed, interrupted or cut short by a full disk.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
-use common::{Place, assert_done, text};
+use crate::common::{Place, assert_done, text};
 use serde_json::Value;
 
 fn wait_for(what: impl Fn() -> bool, child: &mut Child) {

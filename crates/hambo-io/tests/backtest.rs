@@ -1,5 +1,4 @@
 //! The page of a backtest: what it says, and what no name can make it say.
-#![allow(clippy::unwrap_used)]
 
 use hambo::dataset::{ColumnNames, DataIdentity};
 use hambo::{Backtest, Claim, Outcome};

@@ -1,5 +1,4 @@
 //! Expressions mean what a reader of Python takes them to mean, or are refused.
-#![allow(clippy::unwrap_used)]
 
 use hambo::Transitions;
 use hambo::dataset::ColumnNames;

@@ -1,5 +1,4 @@
 //! Logs as plants export them: times, text, gaps, spikes, other countries' numbers.
-#![allow(clippy::unwrap_used)]
 
 use std::fmt::Write;
 use std::path::PathBuf;

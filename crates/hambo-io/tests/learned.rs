@@ -1,5 +1,4 @@
 //! Learned policies as files.
-#![allow(clippy::unwrap_used)]
 
 use hambo::dataset::EpisodeMarks;
 use hambo::dynamics::ensemble::EnsembleSettings;

@@ -1,5 +1,4 @@
 //! Saved models: the same predictions bit for bit wherever they are loaded, and no damage goes unnoticed.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::Path;

@@ -1,16 +1,13 @@
 //! ONNX policies, rewards and terminations: exported files agree with torch, rows do not see each other.
-#![allow(clippy::unwrap_used)]
-
-mod onnx_builder;
 
 use std::path::{Path, PathBuf};
 
+use crate::onnx_builder::{FREE, bytes, floats, linear, load, node, port, with_int, written};
 use hambo::dataset::{ColumnNames, Dataset, Episode};
 use hambo::task::{Policy, Reward, Termination};
 use hambo::{LoggedSample, RowStreams, Seed, Transitions, Unseen};
 use hambo_io::onnx::{OnnxPolicy, OnnxReward, OnnxTermination, RangeDifference};
 use ndarray::{Array1, Array2, Axis, array, s};
-use onnx_builder::{FREE, bytes, floats, linear, load, node, port, with_int, written};
 use rand::RngExt;
 use rand_distr::StandardNormal;
 use tract_onnx::pb::GraphProto;

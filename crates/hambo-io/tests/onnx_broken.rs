@@ -1,17 +1,14 @@
 //! Broken ONNX files: each is refused with the file's name, what is wrong and what to do; none panics or
 //! exhausts the memory.
-#![allow(clippy::unwrap_used)]
-
-mod onnx_builder;
 
 use std::path::Path;
 
-use hambo_io::onnx::{OnnxError, OnnxPolicy, OnnxTermination};
-use ndarray::ArrayView2;
-use onnx_builder::{
+use crate::onnx_builder::{
     FREE, bytes, floats, integers, linear, load, model, node, port, typed_port, with_graph,
     with_int, with_ints, written,
 };
+use hambo_io::onnx::{OnnxError, OnnxPolicy, OnnxTermination};
+use ndarray::ArrayView2;
 use proptest::prelude::*;
 use prost::Message;
 use tract_onnx::pb::tensor_proto::{DataLocation, DataType};

@@ -1,5 +1,4 @@
 //! Reports: what they say, and what no input can make them say.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::OnceLock;
 

@@ -1,11 +1,8 @@
 //! Trained adversaries against optimal ones that are known exactly.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::sync::Arc;
 
-use common::{LinearModel, constant_std, exact_return, policy, reward};
+use crate::common::{LinearModel, constant_std, exact_return, policy, reward};
 use hambo::AdversarySettings;
 use hambo::Transitions;
 use hambo::internals::{Choice, Game, Hallucination, Noise, ShiftAdversary, train_dqn, train_sac};
@@ -117,7 +114,7 @@ fn adversaries_find_a_distant_cliff() {
     let start = InitialStates::Fixed(array![[0.0, 0.0]]);
     let task = Task::new(start, Some(Arc::new(Cliff)), 30);
     let radius = array![1.0, 1.0];
-    let policy = common::LinearPolicy(array![0.0, 0.0]);
+    let policy = crate::common::LinearPolicy(array![0.0, 0.0]);
     let game = game(&model, &radius, &task, &policy);
     for seed in 0..5 {
         let worst = |choice: Choice<'_>| {

@@ -1,11 +1,8 @@
 //! What would have been claimed of the logs, and how much better than them a policy is.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::sync::Arc;
 
-use common::linear::{
+use crate::common::linear::{
     LOGGED, STEPS, Scattered, Steer, earned_by, logs, logs_of, model, task, truth,
 };
 use hambo::dataset::EpisodeMarks;

@@ -1,5 +1,4 @@
 //! The field's estimators, on a chain whose values are known exactly.
-#![allow(clippy::unwrap_used)]
 
 use hambo::dataset::Episode;
 use hambo::dynamics::ensemble::EnsembleSettings;

@@ -1,5 +1,4 @@
 //! Fitted Q evaluation by networks, on a linear system whose values are known exactly.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! One seed, one answer: not the number of threads, nor the run, changes a bit.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;

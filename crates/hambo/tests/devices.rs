@@ -1,7 +1,4 @@
 //! A model on another device says what it says on the processor.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use hambo::dynamics::ensemble::EnsembleSettings;
 use hambo::task::pendulum::{self, Pendulum, SwingUp};
@@ -32,8 +29,9 @@ fn fitted(device: Device, activation: Activation, steps: usize) -> Model {
 #[test]
 fn a_fit_and_its_predictions_are_those_of_the_processor() {
     for activation in [Activation::Relu, Activation::Silu] {
-        let [here, there] = [Device::Cpu, common::device()].map(|at| fitted(at, activation, 20));
-        assert_eq!(there.dynamics.device(), common::device());
+        let [here, there] =
+            [Device::Cpu, crate::common::device()].map(|at| fitted(at, activation, 20));
+        assert_eq!(there.dynamics.device(), crate::common::device());
         let rows = &here.logged.transitions;
         let said = |model: &Model| {
             model.dynamics.predict(rows.states.view(), rows.actions.view()).unwrap()
@@ -60,7 +58,7 @@ fn an_evaluation_is_that_of_the_processor() {
         episodes: 200,
         ..EvaluationSettings::default()
     };
-    let [here, there] = [Device::Cpu, common::device()].map(|at| {
+    let [here, there] = [Device::Cpu, crate::common::device()].map(|at| {
         let model = fitted(at, Activation::Silu, 20);
         model.evaluate(&SwingUp::GOOD, &task, &settings, Seed(3), &Silent).unwrap()
     });

@@ -1,13 +1,10 @@
 //! The whole evaluation on a model whose every return is known.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::{LinearModel, LinearReward, exact_return, policy, reward};
+use crate::common::{LinearModel, LinearReward, exact_return, policy, reward};
 use hambo::AdversarySettings;
 use hambo::task::{InitialStates, StateBounds};
 use hambo::{
@@ -28,7 +25,7 @@ fn task() -> Task {
 
 /// A perfectly calibrated linear model.
 fn model() -> Model {
-    common::calibrated(LinearModel::three_members(0.2))
+    crate::common::calibrated(LinearModel::three_members(0.2))
 }
 
 fn settings() -> EvaluationSettings {

@@ -1,11 +1,8 @@
 //! What an evaluation shows beside its bound, on linear models whose answers are known.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::sync::Arc;
 
-use common::{LinearModel, LinearPolicy, LinearReward, constant_std, policy, reward};
+use crate::common::{LinearModel, LinearPolicy, LinearReward, constant_std, policy, reward};
 use hambo::AdversarySettings;
 use hambo::Transitions;
 use hambo::task::{InitialStates, StateBounds};
@@ -19,7 +16,7 @@ const DIAGONAL: f32 = 0.9;
 
 fn model(dynamics: LinearModel) -> Model {
     let data_range = StateBounds::new(array![-2.0, 0.0], array![2.0, 10.0]).unwrap();
-    Model { data_range, ..common::calibrated(dynamics) }
+    Model { data_range, ..crate::common::calibrated(dynamics) }
 }
 
 fn settings(variants: Vec<Variant>) -> EvaluationSettings {

@@ -1,11 +1,8 @@
 //! Columns that no action influences: played episodes go through them as logged ones did.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::sync::Arc;
 
-use common::{LinearModel, calibrated};
+use crate::common::{LinearModel, calibrated};
 use hambo::dataset::FlatColumns;
 use hambo::task::InitialStates;
 use hambo::{

@@ -1,7 +1,5 @@
 //! Gaussian processes against scikit-learn, second formulas, and the lemmas that they rest on.
 
-#![allow(clippy::unwrap_used)]
-
 use hambo::AdversarySettings;
 use hambo::dynamics::gp::{
     GaussianProcess, GpScales, GpSettings, Hyperparameters, Regression, most_likely,

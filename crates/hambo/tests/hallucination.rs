@@ -1,12 +1,9 @@
 //! The transition models against a linear-Gaussian system, where every mean return is known.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use common::{LinearModel, constant_std, exact_return, policy, reward};
+use crate::common::{LinearModel, constant_std, exact_return, policy, reward};
 use hambo::Transitions;
 use hambo::bound::{Estimate, paired_difference};
 use hambo::dynamics::{MemberPrediction, Members};
@@ -273,7 +270,7 @@ fn learned_rewards_are_pessimistic_under_the_continuous_adversary() {
         let mut transition =
             Hallucination::new(&DisputedReward, choice, radius, Noise::Gaussian).unwrap();
         let streams = &mut Streams::new(Seed(1), "reward");
-        let policy = common::LinearPolicy(array![0.0]);
+        let policy = crate::common::LinearPolicy(array![0.0]);
         let starts = array![[0.3], [0.1]];
         run(&mut transition, &task, Limits::default(), &policy, starts, streams, |_| Ok(()))
             .unwrap()

@@ -1,5 +1,4 @@
 //! States that leave out something with a memory: a model that sees the last steps knows it.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

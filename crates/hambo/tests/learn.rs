@@ -1,7 +1,4 @@
 //! Learned policies against the best ones, which are known.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use hambo::dynamics::ensemble::EnsembleSettings;
 use hambo::internals::train;
@@ -14,7 +11,7 @@ use hambo::{
 };
 use ndarray::{Array2, ArrayView2};
 
-use common::scalars::{HORIZON, Scalars, settings, task};
+use crate::common::scalars::{HORIZON, Scalars, settings, task};
 
 /// The criterion for u = -gain x, from starts ±1 and ±2, for worlds that are played exactly.
 fn criterion(worlds: &Scalars, gain: f32, factor: f64) -> f64 {
@@ -85,7 +82,7 @@ fn a_policy_learned_from_slow_walks_is_faster_and_certified_by_worlds_that_did_n
         max_steps: Some(600),
         evaluate_every: 100,
         learn_reward: false,
-        device: common::device(),
+        device: crate::common::device(),
         ..Default::default()
     };
     let settings = ModelSettings { ensemble, ..Default::default() };

@@ -1,5 +1,4 @@
 //! Policies that choose between two actions, where all of them can be tried.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

@@ -1,7 +1,4 @@
 //! Policies that are learned against an adversary, where the worst that it can do is known.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::sync::Arc;
 
@@ -12,7 +9,7 @@ use hambo::{
 };
 use ndarray::{Array1, Array2};
 
-use common::scalars::{HORIZON, Scalars, settings, task};
+use crate::common::scalars::{HORIZON, Scalars, settings, task};
 
 /// What an adversary may do with an action, in every step anew.
 type Effects = [f32];

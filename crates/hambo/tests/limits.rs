@@ -1,11 +1,8 @@
 //! What happens where the data ends: limits that hide no rule, and a floor.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::sync::Arc;
 
-use common::calibrated;
+use crate::common::calibrated;
 use hambo::dataset::Episode;
 use hambo::dynamics::{MemberPrediction, Members};
 use hambo::task::InitialStates;

@@ -1,11 +1,8 @@
 //! What the logs have to say against an evaluation: rules, actions and errors that contradict them.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::sync::Arc;
 
-use common::{LinearModel, LinearReward, exact_return, policy, reward};
+use crate::common::{LinearModel, LinearReward, exact_return, policy, reward};
 use hambo::Transitions;
 use hambo::dataset::Episode;
 use hambo::dynamics::ensemble::EnsembleSettings;
@@ -26,7 +23,7 @@ fn model(dynamics: impl Dynamics, logs: &Dataset) -> Model {
     Model {
         data: logs.identity(),
         logged: LoggedSample::of(logs, &Unseen::by_all(logs.all()), &mut Seed(0).stream("sample")),
-        ..common::calibrated(dynamics)
+        ..crate::common::calibrated(dynamics)
     }
 }
 

@@ -1,5 +1,4 @@
 //! The built-in tasks are what they say they are, and their controllers do what they are for.
-#![allow(clippy::unwrap_used)]
 
 use hambo::Error;
 use hambo::Transitions;

@@ -1,9 +1,6 @@
 //! The verdict, and what each kind of warning means for it.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{LinearModel, policy, reward};
+use crate::common::{LinearModel, policy, reward};
 use hambo::{
     ConstraintResult, Evaluation, EvaluationSettings, InitialStates, Seed, Silent, Task, Variant,
     Verdict, Warning,
@@ -12,7 +9,7 @@ use ndarray::array;
 
 /// An evaluation by the worst member of a linear model, with these settings.
 fn evaluate(settings: EvaluationSettings) -> Evaluation {
-    let model = common::calibrated(LinearModel::three_members(0.2));
+    let model = crate::common::calibrated(LinearModel::three_members(0.2));
     let task = Task::new(InitialStates::Fixed(array![[1.0, -2.0]]), reward(), 5);
     let settings = EvaluationSettings { variants: vec![Variant::DaInf], episodes: 50, ..settings };
     model.evaluate(&policy(), &task, &settings, Seed(0), &Silent).unwrap()

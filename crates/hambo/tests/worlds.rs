@@ -1,9 +1,6 @@
 //! The limit over worlds, and what logged episodes demand of it.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::linear::{Scattered, Steer, logs, model, task, truth};
+use crate::common::linear::{Scattered, Steer, logs, model, task, truth};
 use hambo::task::InitialStates;
 use hambo::{
     Evaluation, EvaluationSettings, LoggedEpisodes, Model, Seed, Silent, Task, Variant, Warning,

@@ -1,8 +1,5 @@
 //! What tests of the command have in common.
 
-// Every test file is a program of its own and uses some of this.
-#![allow(dead_code, unreachable_pub)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -11,10 +8,10 @@ use serde_json::Value;
 
 /// A place of its own with the fixture's files in it.
 #[derive(Debug)]
-pub struct Place(tempfile::TempDir);
+pub(crate) struct Place(tempfile::TempDir);
 
 impl Place {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let place = tempfile::tempdir().expect("a place to work");
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture");
         for file in ["logs.csv", "policy.onnx", "linear.onnx", "hambo.toml"] {
@@ -23,26 +20,26 @@ impl Place {
         Self(place)
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    pub fn command(&self, arguments: &str) -> Command {
+    pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hambo"));
         command.current_dir(self.0.path()).args(arguments.split(' ')).env("NO_COLOR", "1");
         command
     }
 
-    pub fn run(&self, arguments: &str) -> Output {
+    pub(crate) fn run(&self, arguments: &str) -> Output {
         self.command(arguments).output().expect("the command runs")
     }
 
-    pub fn start(&self, arguments: &str) -> Child {
+    pub(crate) fn start(&self, arguments: &str) -> Child {
         let mut command = self.command(arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
     }
 
-    pub fn result(&self, run: &str) -> Value {
+    pub(crate) fn result(&self, run: &str) -> Value {
         let text = fs::read(self.path(run).join("result.json")).expect("a result");
         let mut result: Value = serde_json::from_slice(&text).expect("JSON");
         assert!(result["timings"].take().is_object());
@@ -50,16 +47,16 @@ impl Place {
     }
 }
 
-pub fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-pub fn assert_done(output: &Output) {
+pub(crate) fn assert_done(output: &Output) {
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
 }
 
 /// What a command that has to succeed prints.
-pub fn done(output: &Output) -> String {
+pub(crate) fn done(output: &Output) -> String {
     assert_done(output);
     text(&output.stdout)
 }

@@ -1,6 +1,4 @@
 //! Small ONNX files, made by hand so that they can be broken in one place at a time.
-// Every test binary uses a part of it.
-#![allow(dead_code)]
 
 use hambo_io::onnx::{OnnxError, OnnxPolicy};
 use prost::Message;

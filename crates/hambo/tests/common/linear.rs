@@ -1,5 +1,4 @@
 //! A linear system with a known truth, worlds about it, and logs of two controllers.
-#![allow(dead_code)]
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! A model whose every expectation is known.
-#![allow(dead_code)] // Each test file uses a part of it.
 
 pub(crate) mod linear;
 pub(crate) mod scalars;
