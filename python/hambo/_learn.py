@@ -104,6 +104,8 @@ class LearnRound:
     """Its error over the starts."""
     worlds: list[float]
     """The mean return in every world."""
+    doubts: list[str]
+    """Codes of the warnings that would speak against a certificate. Such a round is not kept."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,6 +139,9 @@ def learn(
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Learned:
     """Learn a policy whose limit over the model's worlds is as high as possible, and write it as an ONNX file.
+
+    The best round is kept whose policy stays so close to the logs that a certificate would not abstain; if there is
+    none, the copy of the logged policy.
 
     The worlds that taught a policy are the last to ask about it: `evaluate` calls the result inconclusive on a model
     that shares episodes with this one. Fit this model on a part of the data, and another on the rest.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hambo::{LearnSettings, Seed};
+use hambo::{LearnSettings, Seed, Warning};
 use hambo_io::onnx;
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -26,6 +26,7 @@ struct Round {
     mean: f64,
     std_error: f64,
     worlds: Vec<f64>,
+    doubts: Vec<&'static str>,
 }
 
 /// Writes the policy to `out`, and returns how learning went as JSON. The rest is as for `evaluate`.
@@ -68,6 +69,7 @@ pub(crate) fn learn<'py>(
             mean: round.mean.mean,
             std_error: round.mean.std_error,
             worlds: round.worlds,
+            doubts: round.doubts.iter().map(Warning::code).collect(),
         });
         let course = Course { rounds: rounds.collect(), best_round: learned.best_round };
         serde_json::to_string(&course).map_err(Failure::internal)

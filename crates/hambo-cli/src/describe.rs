@@ -159,7 +159,7 @@ fn variants(results: &[VariantResult], decimals: usize) -> String {
             format!("{:.decimals$}", result.estimate.std_error),
             bound,
             rounds,
-            format!("{:.1} %", 100.0 * result.outside_data),
+            format!("{:.1} %", 100.0 * result.went.outside_data),
         ]);
     }
     table(&rows, 1)

@@ -26,6 +26,7 @@ use crate::settings::EvaluationSettings;
 use crate::support::DataSupport;
 use crate::variant::Variant;
 use crate::warning::Warning;
+use crate::whereabouts::Whereabouts;
 use crate::worlds::WorldsLimit;
 
 /// What one variant found, with all that later stages need of it. An [`Observer`] keeps it as JSON.
@@ -141,7 +142,7 @@ impl Attack<'_> {
             });
         }
         let bounding = concerning(variants).filter(|result| result.variant.is_conservative());
-        let hallucinated = bounding.map(|result| result.ended).fold(opinion.ended, f64::max);
+        let hallucinated = bounding.map(|result| result.went.ended).fold(opinion.ended, f64::max);
         let data = &self.model.data;
         let logged = data.terminated_episodes as f64 / data.episodes.max(1) as f64;
         let is_learned = self.game.task.reward.is_none();
@@ -215,15 +216,7 @@ impl Attack<'_> {
         let scale = replay.as_ref().map_or(1.0, |replay| replay.noise);
         let found = self.in_all_worlds(scale)?;
         let estimates: Vec<Estimate> = found.iter().map(|(result, _)| result.estimate).collect();
-        let share = |of: &dyn Fn(&VariantResult) -> f64| {
-            found.iter().map(|(result, _)| of(result)).sum::<f64>() / members as f64
-        };
-        let (outside_data, at_limits) = (share(&|r| r.outside_data), share(&|r| r.at_limits));
-        let (foreign_actions, ended) = (share(&|r| r.foreign_actions), share(&|r| r.ended));
-        let floored = share(&|r| r.floored);
-        let outputs = 0..found[0].0.times_as_uncertain.len();
-        let times_as_uncertain =
-            outputs.map(|output| share(&|r| r.times_as_uncertain[output].ln()).exp()).collect();
+        let went: Vec<Whereabouts> = found.iter().map(|(result, _)| result.went.clone()).collect();
         let played = mean_over_worlds(&found);
         let estimate = played.estimate();
         let means: Vec<f64> = estimates.iter().map(|estimate| estimate.mean).collect();
@@ -237,12 +230,7 @@ impl Attack<'_> {
             lower_bound: limit.lower_limit(&estimate, members, self.delta),
             members: estimates,
             worlds: Some(limit),
-            outside_data,
-            times_as_uncertain,
-            at_limits,
-            foreign_actions,
-            ended,
-            floored,
+            went: Whereabouts::mean(&went),
             ..worst
         };
         Ok((result, played))
@@ -322,36 +310,8 @@ impl Attack<'_> {
                 correction,
             });
         }
-        // What happens off the data is then the worst that can.
-        if let Some(floor) = self.game.limits.floor {
-            if result.floored > thresholds.outside_data {
-                let (share, floor) = (result.floored, f64::from(floor.least));
-                warnings.push(Warning::OnFloor { share, floor });
-            }
-            return warnings;
-        }
-        let most = thresholds.outside_data;
-        let objective = || objective.clone();
-        let share = result.outside_data;
-        if share > most {
-            warnings.push(Warning::OutsideData { objective: objective(), variant, share });
-        }
-        let doubtful = result.times_as_uncertain.iter().copied().enumerate();
-        if let Some((output, times)) = doubtful.max_by(|a, b| a.1.total_cmp(&b.1))
-            && times > thresholds.unlike_logs
-        {
-            let column = self.model.data.names.output(output).to_owned();
-            warnings.push(Warning::UnlikeLogs { objective: objective(), variant, column, times });
-        }
-        let share = result.foreign_actions;
-        if share > most {
-            warnings.push(Warning::ForeignActions { objective: objective(), variant, share });
-        }
-        let share = result.at_limits;
-        // Limits that the task declares are no doubt: no true state leaves them.
-        if share > most && self.game.task.state_bounds.is_none() {
-            warnings.push(Warning::AtLimits { objective: objective(), variant, share });
-        }
+        let names = &self.model.data.names;
+        warnings.extend(result.went.warnings((&objective, variant), &self.game, names, thresholds));
         warnings
     }
 }

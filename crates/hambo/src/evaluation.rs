@@ -16,6 +16,7 @@ use crate::settings::EvaluationSettings;
 use crate::task::{Invariants, RewardLimits, StateLimits};
 use crate::variant::Variant;
 use crate::warning::{Warning, with_texts};
+use crate::whereabouts::Whereabouts;
 use crate::worlds::WorldsLimit;
 
 /// The result of [`Model::evaluate`](crate::Model::evaluate).
@@ -153,26 +154,9 @@ pub struct VariantResult {
     pub rounds: Vec<Round>,
     /// Times that training diverged and began again with a smaller step.
     pub restarts_after_divergence: usize,
-    /// Share of steps whose epistemic std is larger than usual on the data. Variants in which
-    /// members decide are asked about in the first few hundred episodes only.
-    pub outside_data: f64,
-    /// How many times as uncertain as on the logs the model typically is of every output that matters: the ratio of
-    /// geometric means. None where nobody knows how uncertain it is on the logs.
-    #[serde(default)]
-    pub times_as_uncertain: Vec<f64>,
-    /// Share of the episodes that went beyond the limits of the states.
-    #[serde(default)]
-    pub at_limits: f64,
-    /// Share of steps in which the policy did what nobody did in the data: an action beyond its range, or
-    /// between the few values that it has there.
-    #[serde(default)]
-    pub foreign_actions: f64,
-    /// Share of the episodes that terminated.
-    #[serde(default)]
-    pub ended: f64,
-    /// Share of the episodes that left the data and earned the task's floor from there on.
-    #[serde(default)]
-    pub floored: f64,
+    /// How far from the logs it went.
+    #[serde(flatten)]
+    pub went: Whereabouts,
     /// The episodes with the lowest returns among the first few hundred, worst first.
     pub worst: Vec<Trajectory>,
     /// What the report draws: the course over the horizon, and the costs.

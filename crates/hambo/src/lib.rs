@@ -102,6 +102,7 @@ mod variant;
 mod verdict;
 mod warning;
 mod watcher;
+mod whereabouts;
 mod worlds;
 
 pub use adversary::{AdversarySettings, Round};
@@ -142,6 +143,7 @@ pub use unseen::Unseen;
 pub use variant::Variant;
 pub use verdict::Verdict;
 pub use warning::{About, Warning};
+pub use whereabouts::Whereabouts;
 pub use worlds::WorldsLimit;
 
 /// The machinery behind evaluations, for this repository's own tests, benchmarks and studies. It

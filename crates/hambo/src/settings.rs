@@ -121,6 +121,11 @@ impl EvaluationSettings {
         self.adversary.validate()
     }
 
+    /// Whether the user has allowed this warning.
+    pub(crate) fn allows(&self, warning: &Warning) -> bool {
+        self.allow.iter().any(|code| code == warning.code())
+    }
+
     /// What is played with a model of so many members.
     pub(crate) fn played(&self, members: usize) -> Vec<Variant> {
         let mut played = match (self.variants.is_empty(), members) {

@@ -55,9 +55,7 @@ impl Verdict {
             return Self::NotCertified;
         }
         let disqualifying = evaluation.warnings.iter().filter(|warning| warning.disqualifies());
-        let is_allowed = |warning: &&Warning| {
-            evaluation.settings.allow.iter().any(|code| code == warning.code())
-        };
+        let is_allowed = |warning: &&Warning| evaluation.settings.allows(warning);
         let (allowed, warnings): (Vec<&Warning>, Vec<&Warning>) =
             disqualifying.partition(is_allowed);
         if warnings.is_empty() && bounds.iter().all(|(bound, _)| bound.is_some()) {

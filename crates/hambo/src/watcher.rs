@@ -12,6 +12,7 @@ use crate::places::Doubts;
 use crate::rng::Stream;
 use crate::rollout::{Moment, Step, Streams};
 use crate::support::{DataSupport, log_stds};
+use crate::whereabouts::Whereabouts;
 
 /// Episodes among which the worst trajectories are looked for, and how many are kept.
 const WATCHED_EPISODES: usize = 300;
@@ -35,6 +36,8 @@ pub(crate) struct Watcher<'a> {
     delta: f64,
     /// Which observed initial state each episode came from, if they are a finite sample.
     observed: Option<Vec<usize>>,
+    /// Episodes about which the whole ensemble is asked, where members decide.
+    asked: usize,
     steps: usize,
     outside: usize,
     /// Which episodes were beyond the limits of the states.
@@ -72,6 +75,7 @@ impl<'a> Watcher<'a> {
             support,
             delta,
             observed,
+            asked: ASKED_EPISODES,
             steps: 0,
             outside: 0,
             at_limits: Vec::new(),
@@ -89,6 +93,11 @@ impl<'a> Watcher<'a> {
             logged_actions: model.episodes.mean_actions(horizon),
             doubts: Doubts::default(),
         }
+    }
+
+    /// The same, but the whole ensemble is asked about so many episodes.
+    pub(crate) fn asking(self, episodes: usize) -> Self {
+        Self { asked: episodes, ..self }
     }
 
     pub(crate) fn watch(&mut self, step: &Step<'_>) -> Result<()> {
@@ -170,7 +179,7 @@ impl<'a> Watcher<'a> {
     /// Where members decide, each evaluates its own rows only; the whole ensemble is asked about a few.
     fn count_watched(&mut self, step: &Step<'_>) -> Result<()> {
         let rows: Vec<usize> =
-            (0..step.episodes.len()).filter(|&r| step.episodes[r] < ASKED_EPISODES).collect();
+            (0..step.episodes.len()).filter(|&r| step.episodes[r] < self.asked).collect();
         let states = step.states.select(Axis(0), &rows);
         let actions = step.actions.select(Axis(0), &rows);
         let prediction = self.model.dynamics.predict(states.view(), actions.view())?;
@@ -191,29 +200,19 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    pub(crate) fn share_outside(&self) -> f64 {
-        self.outside as f64 / self.steps.max(1) as f64
-    }
-
-    pub(crate) fn times_as_uncertain(&self) -> Vec<f64> {
-        self.support.times_as_uncertain(&self.log_stds, self.steps)
-    }
-
-    pub(crate) fn share_at_limits(&self) -> f64 {
-        let reached = self.at_limits.iter().filter(|&&at_limits| at_limits).count();
-        reached as f64 / self.at_limits.len().max(1) as f64
-    }
-
-    pub(crate) fn ended(&self) -> usize {
-        self.ended
-    }
-
-    pub(crate) fn floored(&self) -> usize {
-        self.floored
-    }
-
-    pub(crate) fn share_of_foreign_actions(&self) -> f64 {
-        self.foreign as f64 / self.taken.max(1) as f64
+    /// How far from the logs the steps so far went.
+    pub(crate) fn whereabouts(&self) -> Whereabouts {
+        let share = |count: usize, of: usize| count as f64 / of.max(1) as f64;
+        let episodes = self.at_limits.len();
+        let at_limits = self.at_limits.iter().filter(|&&at_limits| at_limits).count();
+        Whereabouts {
+            outside_data: share(self.outside, self.steps),
+            times_as_uncertain: self.support.times_as_uncertain(&self.log_stds, self.steps),
+            at_limits: share(at_limits, episodes),
+            foreign_actions: share(self.foreign, self.taken),
+            ended: share(self.ended, episodes),
+            floored: share(self.floored, episodes),
+        }
     }
 
     /// The worst of the watched trajectories, and the evidence.

@@ -234,7 +234,7 @@ fn committed_variants_know_when_they_leave_the_data() {
     model.calibration.usual_epistemic_std = array![0.0, 0.0];
     let settings = EvaluationSettings { variants: vec![Variant::DaInf], ..settings() };
     let found = model.evaluate(&policy(), &task(), &settings, Seed(0), &Silent).unwrap();
-    assert!(found.variants[0].outside_data > 0.99);
+    assert!(found.variants[0].went.outside_data > 0.99);
 }
 
 #[test]

@@ -189,6 +189,7 @@ fn on_a_chain_the_safest_of_all_policies_is_found() {
         delta: 0.05,
         factor: 0.0,
         adversary: AdversarySettings::default(),
+        referee: None,
     };
     let settings = LearnSettings {
         hidden: vec![32; 2],

@@ -1,6 +1,8 @@
 //! `hambo learn`: data in, a policy out.
 
-use hambo::{Learned, Seed};
+use std::collections::BTreeSet;
+
+use hambo::{Learned, Seed, Warning};
 use hambo_io::{atomic, onnx};
 
 use crate::args::Learn;
@@ -65,10 +67,18 @@ pub(crate) fn run(args: &Learn, quiet: bool, progress: &Progress) -> Result<Exit
 fn described(learned: &Learned) -> String {
     let Learned { rounds, best_round, .. } = learned;
     let (first, best) = (&rounds[0], &rounds[*best_round]);
-    let went = match best_round {
+    let mut went = match best_round {
         0 => "no round was better than the copy of the logged policy, which is kept".to_owned(),
         round => format!("the best of {} rounds is number {round}", rounds.len() - 1),
     };
+    let promised_more =
+        rounds.iter().filter(|round| round.bound > best.bound && !round.doubts.is_empty());
+    let doubts: BTreeSet<&str> =
+        promised_more.clone().flat_map(|round| &round.doubts).map(Warning::code).collect();
+    if !doubts.is_empty() {
+        let (rounds, codes) = (promised_more.count(), Vec::from_iter(doubts).join(", "));
+        went += &format!("\nrounds that promised more and left the data: {rounds} ({codes})");
+    }
     format!(
         "{went}\nin the worlds it was learned in: at least {}, {} on average\n\
          the copy of the logged policy:   at least {}, {} on average\n\

@@ -134,7 +134,7 @@ fn heuristic_model(contents: &Contents<'_>) -> Vec<String> {
         1.0 => String::new(),
         beta => format!("{} · ", number(f64::from(beta))),
     };
-    let outside = contents.shown().map_or(0.0, |shown| shown.outside_data);
+    let outside = contents.shown().map_or(0.0, |shown| shown.went.outside_data);
     vec![
         "Model".into(),
         "none".into(),

@@ -321,7 +321,7 @@ fn adversaries(contents: &Contents<'_>, figures: &[Figure]) -> String {
             fixed(variant.estimate.mean, contents.decimals),
             bound,
             rounds,
-            percent(variant.outside_data),
+            percent(variant.went.outside_data),
         ]
     };
     let mut rows: Vec<Vec<String>> = variants.iter().map(row).collect();

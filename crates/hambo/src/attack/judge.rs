@@ -55,12 +55,7 @@ impl Attack<'_> {
         if estimate.independent < 2 {
             return Err(Error::TooFewStarts { observed: estimate.independent });
         }
-        let outside_data = watcher.share_outside();
-        let times_as_uncertain = watcher.times_as_uncertain();
-        let at_limits = watcher.share_at_limits();
-        let foreign_actions = watcher.share_of_foreign_actions();
-        let of_episodes = |count: usize| count as f64 / self.settings.episodes as f64;
-        let (ended, floored) = (of_episodes(watcher.ended()), of_episodes(watcher.floored()));
+        let went = watcher.whereabouts();
         let (worst, evidence) = watcher.finish(&played.returns, self.costs(choice)?);
         let result = VariantResult {
             variant,
@@ -72,12 +67,7 @@ impl Attack<'_> {
             converged: trained.map(|trained| trained.converged),
             rounds: trained.map(|trained| trained.rounds.clone()).unwrap_or_default(),
             restarts_after_divergence: trained.map_or(0, |trained| trained.restarts),
-            outside_data,
-            times_as_uncertain,
-            at_limits,
-            foreign_actions,
-            ended,
-            floored,
+            went,
             worst,
             evidence,
         };

@@ -1,6 +1,7 @@
 //! Learning in the worlds of a fitted model.
 
 use super::actions::ActionSpace;
+use super::referee::Referee;
 use super::settings::LearnSettings;
 use super::train::{Arena, Learned, train};
 use crate::dataset::Standardizer;
@@ -20,8 +21,9 @@ impl Model {
     /// logs.
     ///
     /// What is raised is the limit over this model's worlds, with the noise and the factor that the replay of its
-    /// logs demands. A policy that was tuned to these worlds must be certified by others: fit another
-    /// model on episodes that this one has not seen.
+    /// logs demands. A round in which the policy leaves the data so far that a certificate would abstain does not
+    /// count. A policy that was tuned to these worlds must be certified by others: fit another model on episodes that
+    /// this one has not seen.
     pub fn learn(
         &self,
         task: &Task,
@@ -69,6 +71,7 @@ impl Model {
             delta,
             factor: replay.map_or(0.0, |replay| replay.factor),
             adversary: evaluation.adversary.clone(),
+            referee: Some(Referee { model: self, support: &ground.support, settings: evaluation }),
         };
         train(&arena, settings, seed, observer)
     }

@@ -8,7 +8,8 @@
 //! so that worlds in which the policy does badly count more. Soft actor-critic learns from steps that are
 //! drawn from all worlds by these weights (none below zero), or against the paper's adversaries, or with
 //! MOPO's penalty. Whatever it learns against, after every round the policy is judged in all worlds on
-//! the same starts and noise, and the best that was seen is kept.
+//! the same starts and noise, and the best that was seen is kept. A round in which the policy leaves the
+//! data so far that a certificate would abstain does not count.
 
 mod actions;
 mod clone;
@@ -16,7 +17,9 @@ mod in_model;
 mod memory;
 mod opponent;
 mod policy;
+mod referee;
 mod settings;
+mod toll;
 mod train;
 mod worlds;
 

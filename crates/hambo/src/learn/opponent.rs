@@ -4,6 +4,7 @@ use ndarray::Array1;
 use serde::{Deserialize, Serialize};
 
 use super::memory::Memory;
+use super::toll::Toll;
 use super::worlds::{derivative, shares};
 use crate::adversary::{AdversarySettings, Learner, Survey, inputs_of_step};
 use crate::dynamics::{Dynamics, largest_std};
@@ -46,8 +47,8 @@ pub(super) trait Opponent: Interruptible {
     /// Plays a round's episodes, and lets the policy remember them.
     fn explore(&mut self, round: &Exploration<'_>, memory: &mut Memory<'_>) -> Result<()>;
 
-    /// What the policy earns in every world now.
-    fn judged(&mut self, _worlds: &[f64]) {}
+    /// What the policy earns in every world now, and whether a certificate would abstain.
+    fn judged(&mut self, _worlds: &[f64], _is_doubtful: bool) {}
 
     /// One step of learning from so many rows, if it learns.
     fn learn(&mut self, _rows: usize, _rng: &mut Stream) {}
@@ -77,16 +78,35 @@ impl Exploration<'_> {
 const HURRY: f64 = 0.2;
 
 /// Worlds that count as much as the criterion's derivative says. All are played alike, so that each is known when it
-/// counts.
-pub(super) struct WeightedWorlds {
+/// counts. Steps off the data cost as much as it takes to keep the policy there, if somebody knows where that is.
+pub(super) struct WeightedWorlds<'a> {
     weights: Array1<f64>,
     factor: f64,
+    toll: Option<Toll<'a>>,
 }
 
-impl WeightedWorlds {
+impl<'a> WeightedWorlds<'a> {
     /// Equal weights, for a criterion with a factor on the worlds' disagreement.
-    pub(super) fn new(members: usize, factor: f64) -> Self {
-        Self { weights: equal(members), factor }
+    pub(super) fn new(members: usize, factor: f64, toll: Option<Toll<'a>>) -> Self {
+        Self { weights: equal(members), factor, toll }
+    }
+
+    /// Lets the policy remember a step, with the toll.
+    fn teach(
+        &self,
+        game: &Game<'_>,
+        world: usize,
+        step: &Step<'_>,
+        memory: &mut Memory<'_>,
+    ) -> Result<()> {
+        let reduced = self.toll.as_ref().map(|toll| toll.rewards(game, step)).transpose()?;
+        match reduced.flatten() {
+            Some(rewards) => {
+                let returns = step.returns.view();
+                memory.add(world, &Step { rewards: &rewards, returns, ..*step })
+            }
+            None => memory.add(world, step),
+        }
     }
 }
 
@@ -94,7 +114,7 @@ fn equal(members: usize) -> Array1<f64> {
     Array1::from_elem(members, 1.0 / members as f64)
 }
 
-impl Opponent for WeightedWorlds {
+impl Opponent for WeightedWorlds<'_> {
     fn weights(&self) -> Array1<f64> {
         self.weights.clone()
     }
@@ -105,23 +125,26 @@ impl Opponent for WeightedWorlds {
             let (choice, streams) =
                 (Choice::Member(world), &mut round.streams(&format!("world {world}")));
             // One at least: nothing can be drawn from an empty pool.
-            round.game.play(choice, episodes.max(1), streams, |step| memory.add(world, step))?;
+            round.game.play(choice, episodes.max(1), streams, |step| {
+                self.teach(&round.game, world, step, memory)
+            })?;
             memory.finish(world);
         }
         Ok(())
     }
 
-    fn judged(&mut self, worlds: &[f64]) {
+    fn judged(&mut self, worlds: &[f64], is_doubtful: bool) {
         self.weights += &((derivative(worlds, self.factor) - &self.weights) * HURRY);
+        self.toll.iter_mut().for_each(|toll| toll.judged(is_doubtful));
     }
 }
 
-impl Interruptible for WeightedWorlds {
+impl Interruptible for WeightedWorlds<'_> {
     fn exchange(&mut self, with: &mut Exchange<'_>) -> Result<(), BoxError> {
         let mut weights = self.weights.to_vec();
         with.value("weights", &mut weights)?;
         self.weights = weights.into();
-        Ok(())
+        self.toll.iter_mut().try_for_each(|toll| with.part("toll", toll))
     }
 }
 

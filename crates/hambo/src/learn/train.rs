@@ -8,7 +8,9 @@ use super::clone::copy;
 use super::memory::{Memory, Pools};
 use super::opponent::{Exploration, LearnAgainst, Opponent, Penalty, Rival, WeightedWorlds};
 use super::policy::LearnedPolicy;
+use super::referee::Referee;
 use super::settings::LearnSettings;
+use super::toll::Toll;
 use crate::actor_critic::{ActorCritic, Experience, Rates, column};
 use crate::adversary::{AdversarySettings, Dqn, Sac};
 use crate::bound::{Estimate, students_quantile};
@@ -23,6 +25,7 @@ use crate::progress::{Event, Observer, report};
 use crate::rng::{Seed, Stream};
 use crate::rollout::{Step, Streams};
 use crate::task::{InitialStates, Task};
+use crate::warning::Warning;
 
 /// Gradient steps between two looks at the observer, who may want to stop.
 const STEPS_PER_REPORT: usize = 10;
@@ -49,6 +52,8 @@ pub struct Arena<'a> {
     pub factor: f64,
     /// How adversaries learn, if the policy is learned against one.
     pub adversary: AdversarySettings,
+    /// Who says which rounds do not count, if somebody does.
+    pub referee: Option<Referee<'a>>,
 }
 
 /// How good the policy was after a round.
@@ -60,6 +65,17 @@ pub struct LearnRound {
     pub mean: Estimate,
     /// The criterion: what the worlds promise at least.
     pub bound: f64,
+    /// What would speak against a certificate: such a round is not kept.
+    #[serde(default)]
+    pub doubts: Vec<Warning>,
+}
+
+impl LearnRound {
+    /// Whether its policy is to be kept in place of another one's. A doubtful round is none to prefer, whatever it
+    /// promises: learning finds what all worlds get wrong, and that lies off the data.
+    fn is_better_than(&self, other: &Self) -> bool {
+        self.doubts.is_empty() && (!other.doubts.is_empty() || self.bound > other.bound)
+    }
 }
 
 /// What was learned.
@@ -130,9 +146,9 @@ struct Training<'a> {
 }
 
 /// How far learning has come.
-struct Course {
+struct Course<'a> {
     learner: ActorCritic,
-    opponent: Box<dyn Opponent>,
+    opponent: Box<dyn Opponent + 'a>,
     pools: Pools,
     reward_scale: Option<f32>,
     rng: Stream,
@@ -141,7 +157,7 @@ struct Course {
     best: Mlps,
 }
 
-impl Interruptible for Course {
+impl Interruptible for Course<'_> {
     fn exchange(&mut self, with: &mut Exchange<'_>) -> Result<(), BoxError> {
         with.part("policy", &mut self.learner)?;
         with.part("opponent", self.opponent.as_mut())?;
@@ -154,7 +170,7 @@ impl Interruptible for Course {
     }
 }
 
-impl Training<'_> {
+impl<'a> Training<'a> {
     /// A copy of what was done in the logs.
     fn beginner(&self) -> ActorCritic {
         let Self { arena, settings, seed, .. } = self;
@@ -173,14 +189,17 @@ impl Training<'_> {
         learner.with_actor(actor)
     }
 
-    fn opponent(&self, learner: &ActorCritic) -> Result<Box<dyn Opponent>> {
+    fn opponent(&self, learner: &ActorCritic) -> Result<Box<dyn Opponent + 'a>> {
         let Self { arena, settings, .. } = self;
         let (members, d_s) = (arena.game.dynamics.members(), arena.game.dynamics.state_dim());
         let policy = self.policy(learner.actor().clone(), true);
         let round = self.exploration(&policy, 0);
         let (adversary, watch) = (&arena.adversary, || self.report(&[]));
         Ok(match settings.against {
-            LearnAgainst::Worlds => Box::new(WeightedWorlds::new(members, self.factor())),
+            LearnAgainst::Worlds => {
+                let toll = arena.referee.map(|referee| Toll::new(referee, &arena.game));
+                Box::new(WeightedWorlds::new(members, self.factor(), toll.transpose()?))
+            }
             LearnAgainst::Mopo => Box::new(Penalty { weight: settings.penalty }),
             LearnAgainst::Ca => {
                 let neutral = Choice::Shift(&Still);
@@ -193,7 +212,7 @@ impl Training<'_> {
         })
     }
 
-    fn pools(&self, opponent: &dyn Opponent) -> Pools {
+    fn pools(&self, opponent: &(dyn Opponent + 'a)) -> Pools {
         let of_a_round = self.settings.episodes * self.arena.game.task.horizon;
         let recent = opponent.remembered_rounds().map_or(usize::MAX, |rounds| rounds * of_a_round);
         let capacity = self.settings.replay_capacity.min(recent);
@@ -203,11 +222,12 @@ impl Training<'_> {
     }
 
     /// One round of episodes, gradient steps and judging.
-    fn round(&self, course: &mut Course) -> Result<()> {
+    fn round(&self, course: &mut Course<'a>) -> Result<()> {
         let Self { settings, .. } = *self;
         let Course { learner, opponent, pools, rng, rounds, .. } = course;
         let round = rounds.len();
-        opponent.judged(&rounds[round - 1].worlds);
+        let before = &rounds[round - 1];
+        opponent.judged(&before.worlds, !before.doubts.is_empty());
         let policy = self.policy(learner.actor().clone(), true);
         let watch = || self.report(rounds);
         let branches = self.branched.is_some();
@@ -228,7 +248,7 @@ impl Training<'_> {
             return Err(Error::Diverged { step: round, metric, value });
         }
         let found = self.judged(learner, rounds)?;
-        if found.bound > rounds[course.best_round].bound {
+        if found.is_better_than(&rounds[course.best_round]) {
             course.best = learner.actor().clone();
             course.best_round = round;
         }
@@ -243,7 +263,7 @@ impl Training<'_> {
     }
 
     /// Where a policy plays to learn: whole episodes, or as many steps in short ones.
-    fn exploration<'a>(&'a self, policy: &'a LearnedPolicy, round: usize) -> Exploration<'a> {
+    fn exploration<'p>(&'p self, policy: &'p LearnedPolicy, round: usize) -> Exploration<'p> {
         let game = Game { policy, ..self.arena.game };
         let (episodes, seed) = (self.settings.episodes, self.seed);
         match &self.branched {
@@ -283,11 +303,16 @@ impl Training<'_> {
         let policy = self.policy(learner.actor().clone(), false);
         let game = Game { policy: &policy, ..self.arena.game };
         let judge = Streams::new(self.seed, "learn: judging");
-        let (mut worlds, mut returns) = (Vec::new(), Vec::new());
+        let (mut worlds, mut returns, mut went) = (Vec::new(), Vec::new(), Vec::new());
         for member in 0..game.dynamics.members() {
             let (choice, episodes) = (Choice::Member(member), self.settings.judged_episodes);
-            let watch = |_: &Step<'_>| self.report(so_far);
+            let mut watcher = self.arena.referee.map(|referee| referee.watcher(&game, episodes));
+            let watch = |step: &Step<'_>| {
+                self.report(so_far)?;
+                watcher.iter_mut().try_for_each(|watcher| watcher.watch(step))
+            };
             let played = game.play(choice, episodes, &mut judge.clone(), watch)?.returns;
+            went.extend(watcher.map(|watcher| watcher.whereabouts()));
             worlds.push(Estimate::of(&played).mean);
             returns.push(played);
         }
@@ -297,7 +322,8 @@ impl Training<'_> {
         let mean = Estimate::of(&(0..returns[0].len()).map(mean_of).collect::<Vec<_>>());
         let spread = Estimate::of(&worlds).std_error * (worlds.len() as f64).sqrt();
         let bound = mean.mean - self.factor() * spread;
-        Ok(LearnRound { worlds, mean, bound })
+        let doubts = self.arena.referee.map(|referee| referee.doubts(&game, &went));
+        Ok(LearnRound { worlds, mean, bound, doubts: doubts.unwrap_or_default() })
     }
 
     fn experience(&self, batch: &ReplayBatch, reward_scale: f32) -> Experience {

@@ -57,6 +57,7 @@ impl Scalars {
                 entropy_learning_rate: 1e-3,
                 ..Default::default()
             },
+            referee: None,
         }
     }
 }

@@ -129,7 +129,7 @@ fn main() -> Result<()> {
                 costs.fold(0.0, f64::min),
                 attacked.rounds.len(),
                 attacked.converged == Some(true),
-                attacked.outside_data,
+                attacked.went.outside_data,
                 guarantee.log10_worst_gap.unwrap_or(f64::NEG_INFINITY),
                 begun.elapsed().as_secs_f64(),
             );

@@ -83,7 +83,7 @@ fn print_rows(setting: &str, found: &Evaluation, truth: f64) {
             best.map_or(0.0, |round| round.effect.std_error / truth.abs()),
             result.rounds.len(),
             result.converged.map_or("-".into(), |converged| converged.to_string()),
-            result.outside_data,
+            result.went.outside_data,
             found.timings[&format!("return: {}", result.variant)],
         );
     }

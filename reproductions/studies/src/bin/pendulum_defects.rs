@@ -70,7 +70,7 @@ fn main() -> Result<()> {
                 result.estimate.mean,
                 1.0 - (truth - result.lower_bound) / truth.abs(),
                 result.rounds.len(),
-                result.outside_data,
+                result.went.outside_data,
                 codes.join(" "),
             );
         }

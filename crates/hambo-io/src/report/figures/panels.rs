@@ -211,7 +211,7 @@ pub(super) fn uncertainty(contents: &Contents<'_>) -> Option<Figure> {
          data: above the dotted line little was checked. Blue: under {}{neutral}. In {} of all steps \
          under {} some output lies above it.{rest}",
         shown.variant,
-        percent(shown.outside_data),
+        percent(shown.went.outside_data),
         shown.variant
     );
     let heading = "Where the model is unsure";
