@@ -141,8 +141,8 @@ python-third-parties environment="target/python-third-parties":
     bin="$(realpath {{environment}}/bin)"
     cd target && "$bin/pytest" --config-file ../pyproject.toml ../python/tests/test_third_parties.py ../python/tests/test_examples.py ../python/tests/test_trackers.py ../python/tests/test_guides.py -rs
 
-# Networks on a graphics processor, or on a program that plays one (Debian: mesa-vulkan-drivers): comparisons with the processor, and closed forms. On such a program `adversary::` takes most of an hour.
-test-wgpu *tests="devices:: evaluate:: learn::":
+# Networks on a graphics processor, or on a program that plays one (Debian: mesa-vulkan-drivers): comparisons with the processor, and all variants where theory puts them. On such a program it takes six minutes; most of an hour with `adversary::`, longer with `learn::`.
+test-wgpu *tests="devices:: evaluate::every_variant":
     HAMBO_TEST_DEVICE=wgpu CUBECL_WGPU_DEFAULT_DEVICE="${CUBECL_WGPU_DEFAULT_DEVICE:-Cpu}" CARGO_TARGET_DIR=target/devices cargo nextest run -p hambo --features wgpu,internals --no-fail-fast {{tests}}
 
 # Object stores, which few builds have, against a web server and an S3 server on this machine.
