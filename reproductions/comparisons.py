@@ -121,6 +121,15 @@ def best_variant(rows: list[Row]) -> list[float]:
     return max(valid or found, key=fmean, default=[])
 
 
+def score(rows: list[Row]) -> str:
+    """A mean over seeds, and in how many of them a learner stayed with the copy that it began with."""
+    if not rows:
+        return ""
+    copies = sum(int(row["steps"]) == 0 for row in rows)
+    copied = "" if copies == 0 else " (the copy)" if copies == len(rows) else f" ({copies} copies)"
+    return f"{fmean(float(row['score']) for row in rows):.1f}{copied}"
+
+
 def learners(table: Path) -> list[str]:
     """Scores as D4RL's; none if nothing was run."""
     rows = read_rows(table)
@@ -130,8 +139,7 @@ def learners(table: Path) -> list[str]:
     lines = ["| data | seeds | " + " | ".join(names) + " |", "|" + " -- |" * (len(names) + 2)]
     for data in dict.fromkeys((row["environment"], row["data"], row["rows"]) for row in rows):
         mine = [row for row in rows if (row["environment"], row["data"], row["rows"]) == data]
-        scores = {name: [float(row["score"]) for row in mine if row["learner"] == name] for name in names}
-        cells = [f"{fmean(found):.1f}" if found else "" for found in scores.values()]
+        cells = [score([row for row in mine if row["learner"] == name]) for name in names]
         environment, kind, size = data
         seeds = len({row["seed"] for row in mine})
         lines.append(f"| {environment}, {kind}, n = {int(size):,} | {seeds} | " + " | ".join(cells) + " |")
