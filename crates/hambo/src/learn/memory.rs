@@ -1,6 +1,6 @@
 //! What a policy learns from.
 
-use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate};
 
 use super::actions::ActionSpace;
 use super::worlds::shares;
@@ -11,14 +11,13 @@ use crate::rng::Stream;
 use crate::rollout::Step;
 
 /// Steps that are remembered, those of every world apart: what is drawn follows the weights of worlds at once, and
-/// not the weights at the time when the steps were made. The same holds for the toll on steps off the data: the last
-/// column of the choices says which those were.
+/// not the weights at the time when the steps were made.
 pub(super) struct Pools(Vec<Replay>);
 
 impl Pools {
     /// For so many worlds, with room for so many steps in all of them together.
     pub(super) fn new(worlds: usize, capacity: usize, inputs: usize, choices: usize) -> Self {
-        let empty = Replay::new(capacity.div_ceil(worlds), inputs, choices + 1);
+        let empty = Replay::new(capacity.div_ceil(worlds), inputs, choices);
         Self(vec![empty; worlds])
     }
 
@@ -28,22 +27,16 @@ impl Pools {
         if std > 0.0 { std.recip() } else { 1.0 }
     }
 
-    /// `count` steps, of every world in proportion to its weight; those off the data have paid the toll.
+    /// `count` steps, of every world in proportion to its weight.
     pub(super) fn sample(
         &self,
         weights: &Array1<f64>,
-        toll: f32,
         count: usize,
         rng: &mut Stream,
     ) -> ReplayBatch {
         let of_worlds = shares(weights, count);
         let drawn = self.0.iter().zip(of_worlds).filter(|(_, count)| *count > 0);
-        let mut batch =
-            ReplayBatch::together(drawn.map(|(pool, count)| pool.sample(count, rng)).collect());
-        let choices = batch.choices.ncols() - 1;
-        batch.rewards.scaled_add(-toll, &batch.choices.column(choices));
-        batch.choices = batch.choices.slice(s![.., ..choices]).to_owned();
-        batch
+        ReplayBatch::together(drawn.map(|(pool, count)| pool.sample(count, rng)).collect())
     }
 }
 
@@ -80,20 +73,13 @@ impl<'a> Memory<'a> {
         (self.watch)()
     }
 
-    /// A step of episodes in one of the worlds, and which of them were off the data, if anybody knows.
-    pub(super) fn add(
-        &mut self,
-        world: usize,
-        step: &Step<'_>,
-        off_the_data: Option<Array1<f32>>,
-    ) -> Result<()> {
+    /// A step of episodes in one of the worlds.
+    pub(super) fn add(&mut self, world: usize, step: &Step<'_>) -> Result<()> {
         self.watch()?;
         // Nobody knows how much is left of an episode that is cut off.
         let time = if self.branches { 0 } else { step.time };
         let inputs = known(step.states.view(), time, step.horizon);
-        let off = off_the_data.unwrap_or_else(|| Array1::zeros(step.episodes.len()));
         let choices = self.actions.choices(step.actions);
-        let choices = concatenate![Axis(1), choices, off.insert_axis(Axis(1))];
         self.recorder.add(step, inputs, choices, &mut self.pools.0[world]);
         Ok(())
     }

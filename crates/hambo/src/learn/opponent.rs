@@ -39,11 +39,6 @@ pub(super) trait Opponent: Interruptible {
         Array1::ones(1)
     }
 
-    /// What a remembered step off the data costs.
-    fn toll(&self) -> f32 {
-        0.0
-    }
-
     /// Rounds after which what happened is forgotten, if it ever is.
     fn remembered_rounds(&self) -> Option<usize> {
         None
@@ -95,6 +90,24 @@ impl<'a> WeightedWorlds<'a> {
     pub(super) fn new(members: usize, factor: f64, toll: Option<Toll<'a>>) -> Self {
         Self { weights: equal(members), factor, toll }
     }
+
+    /// Lets the policy remember a step, with the toll.
+    fn teach(
+        &self,
+        game: &Game<'_>,
+        world: usize,
+        step: &Step<'_>,
+        memory: &mut Memory<'_>,
+    ) -> Result<()> {
+        let reduced = self.toll.as_ref().map(|toll| toll.rewards(game, step)).transpose()?;
+        match reduced.flatten() {
+            Some(rewards) => {
+                let returns = step.returns.view();
+                memory.add(world, &Step { rewards: &rewards, returns, ..*step })
+            }
+            None => memory.add(world, step),
+        }
+    }
 }
 
 fn equal(members: usize) -> Array1<f64> {
@@ -106,10 +119,6 @@ impl Opponent for WeightedWorlds<'_> {
         self.weights.clone()
     }
 
-    fn toll(&self) -> f32 {
-        self.toll.as_ref().map_or(0.0, Toll::of_a_step)
-    }
-
     fn explore(&mut self, round: &Exploration<'_>, memory: &mut Memory<'_>) -> Result<()> {
         let of_worlds = shares(&equal(self.weights.len()), round.episodes);
         for (world, episodes) in of_worlds.into_iter().enumerate() {
@@ -117,9 +126,7 @@ impl Opponent for WeightedWorlds<'_> {
                 (Choice::Member(world), &mut round.streams(&format!("world {world}")));
             // One at least: nothing can be drawn from an empty pool.
             round.game.play(choice, episodes.max(1), streams, |step| {
-                let toll = self.toll.as_ref();
-                let off = toll.map(|toll| toll.off_the_data(&round.game, step)).transpose()?;
-                memory.add(world, step, off.flatten())
+                self.teach(&round.game, world, step, memory)
             })?;
             memory.finish(world);
         }
@@ -191,7 +198,7 @@ impl<L: Learner> Rival<L> {
         round.game.play(adversary.choice(), round.episodes, streams, |step| {
             let choices = step.choices.expect("an adversary was in control").clone();
             recorder.add(step, inputs_of_step(step), choices, &mut self.replay);
-            if teaches { memory.add(0, step, None) } else { memory.watch() }
+            if teaches { memory.add(0, step) } else { memory.watch() }
         })?;
         memory.end(recorder, &mut self.replay);
         memory.finish(0);
@@ -247,7 +254,7 @@ impl Opponent for Penalty {
         let (choice, streams) = (Choice::RandomMemberPerStep, &mut round.streams("chance"));
         round.game.play(choice, round.episodes, streams, |step| {
             let rewards = step.rewards - &self.of(round.game.dynamics, step)?;
-            memory.add(0, &Step { rewards: &rewards, returns: step.returns.view(), ..*step }, None)
+            memory.add(0, &Step { rewards: &rewards, returns: step.returns.view(), ..*step })
         })?;
         memory.finish(0);
         Ok(())

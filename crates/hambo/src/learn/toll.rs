@@ -8,9 +8,8 @@ use crate::exchange::{Exchange, Interruptible};
 use crate::game::Game;
 use crate::rollout::Step;
 
-/// Factor by which the toll rises while a certificate would abstain, and falls while it would not. ARCHITECTURE.md
-/// says what others do.
-const RISE: f64 = 1.5;
+/// Factor by which the toll rises while a certificate would abstain, and falls while it would not.
+const RISE: f64 = 2.0;
 
 /// The multiplier of one condition, that a certificate would not abstain. It is zero until a policy leaves the data;
 /// the first toll makes a step there as bad as the worst that was logged.
@@ -20,8 +19,6 @@ pub(super) struct Toll<'a> {
     unit: f64,
     /// In these units.
     height: f64,
-    /// Whether a certificate would ever have abstained.
-    is_due: bool,
 }
 
 impl<'a> Toll<'a> {
@@ -29,12 +26,11 @@ impl<'a> Toll<'a> {
         let rewards = referee.logged_rewards(game)?;
         let least = rewards.iter().copied().fold(f32::INFINITY, f32::min);
         let unit = rewards.mean().map_or(0.0, |mean| f64::from(mean - least));
-        Ok(Self { referee, unit, height: 0.0, is_due: false })
+        Ok(Self { referee, unit, height: 0.0 })
     }
 
     /// A policy was judged, and a certificate would abstain, or not.
     pub(super) fn judged(&mut self, is_doubtful: bool) {
-        self.is_due |= is_doubtful;
         self.height = match is_doubtful {
             true => (self.height * RISE).max(1.0),
             false if self.height <= 1.0 => 0.0,
@@ -42,29 +38,20 @@ impl<'a> Toll<'a> {
         };
     }
 
-    /// What a step off the data costs now.
-    pub(super) fn of_a_step(&self) -> f32 {
-        (self.height * self.unit) as f32
-    }
-
-    /// One for every row of a step that is off the data, otherwise zero; nobody looks before a certificate would
-    /// first abstain.
-    pub(super) fn off_the_data(
-        &self,
-        game: &Game<'_>,
-        step: &Step<'_>,
-    ) -> Result<Option<Array1<f32>>> {
-        if !self.is_due {
+    /// The rewards of a step, less the toll; none if there is no toll.
+    pub(super) fn rewards(&self, game: &Game<'_>, step: &Step<'_>) -> Result<Option<Array1<f32>>> {
+        if self.height == 0.0 {
             return Ok(None);
         }
+        let toll = (self.height * self.unit) as f32;
         let off = self.referee.off_the_data(game, step)?;
-        Ok(Some(off.into_iter().map(f32::from).collect()))
+        let pairs = step.rewards.iter().zip(off);
+        Ok(Some(pairs.map(|(&reward, off)| if off { reward - toll } else { reward }).collect()))
     }
 }
 
 impl Interruptible for Toll<'_> {
     fn exchange(&mut self, with: &mut Exchange<'_>) -> Result<(), BoxError> {
-        with.value("height", &mut self.height)?;
-        with.value("is due", &mut self.is_due)
+        with.value("height", &mut self.height)
     }
 }

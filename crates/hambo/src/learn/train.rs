@@ -234,10 +234,10 @@ impl<'a> Training<'a> {
         let mut memory = Memory::new(pools, &self.arena.actions, branches, &watch);
         opponent.explore(&self.exploration(&policy, round), &mut memory)?;
         let scale = *course.reward_scale.get_or_insert_with(|| pools.reward_scale());
-        let (weights, toll) = (opponent.weights(), opponent.toll());
+        let weights = opponent.weights();
         for step in 0..settings.gradient_steps {
             opponent.learn(settings.batch_size, rng);
-            let batch = pools.sample(&weights, toll, settings.batch_size, rng);
+            let batch = pools.sample(&weights, settings.batch_size, rng);
             learner.learn(&self.experience(&batch, scale), self.rates(round), rng);
             if step % STEPS_PER_REPORT == 0 {
                 self.report(rounds)?;
