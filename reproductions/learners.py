@@ -34,7 +34,7 @@ from tidy import Row, read_rows, write_rows
 import hambo
 
 RESULTS = Path(__file__).parent / "results"
-OURS = ["worlds", "ca", "da1", "mopo"]
+OURS = ["worlds", "ca", "da1", "mopo", "logs"]
 PEERS = ["bc", "td3_bc", "cql", "iql"]
 MEDIUM = 80_000
 """Training steps of the policy behind `medium`."""

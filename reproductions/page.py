@@ -338,6 +338,9 @@ def page() -> str:
             *table,
             "",
         ]
+    if table := taught():
+        lines += ["## Certificates of learned policies", ""]
+        lines += ["By worlds of other episodes than those that taught. They are counted here alone.", "", *table, ""]
     if table := learners(RECORD / "learners.csv"):
         lines += ["## Learning from logs", "", "Scores as D4RL's, means over seeds.", "", *table, ""]
     if table := learners(RECORD / "learners_short.csv"):
@@ -347,6 +350,49 @@ def page() -> str:
         lines += ["Who found nothing better kept the copy of the logged policy with which hambo's begin.", ""]
         lines += [*table, ""]
     return "\n".join(lines)
+
+
+RETURNS = ("logged", "promised", "truth", "truth_error", "worst_tenth", "bound")
+"""Columns of `learners_judged.csv` that are returns."""
+
+
+def taught() -> list[str]:
+    """What is certified of policies that hambo learned."""
+    lines = ["| policies | certified | wrong, of these | bounds above the truth | earn more than the logs |"]
+    lines += ["| -- | -- | -- | -- | -- |"]
+    for table, what in (("zoo_learned", "from the logged steps"), ("zoo_learned_worlds", "against worlds")):
+        rows = read_rows(RECORD / f"{table}.csv")
+        certified = [row for row in rows if is_certified(row)]
+        above = [row for row in rows if float(row["bound"]) > float(row["truth"])]
+        wrong, better = [row for row in above if is_certified(row)], [r for r in rows if earns_more(r)]
+        if rows:
+            seeds = sorted({int(row["seed"]) for row in rows})
+            lines += [
+                f"| zoo, {what}, seeds {', '.join(map(str, seeds))} | {len(certified)} of {len(rows)} "
+                f"| {share(len(wrong), len(certified))} | {len(above)} | {len(better)} of {len(rows)} |"
+            ]
+            for row in wrong:
+                said = f"{row['system']}, seed {row['seed']}: at least {float(row['bound']):.6g}"
+                lines += [f"| wrong: {said} for {float(row['truth']):.6g} ± {float(row['truth_error']):.2g} | | | | |"]
+    judged = read_rows(RECORD / "learners_judged.csv")
+    if judged:
+        lines += ["", "On a long horizon, 1,000 steps, after short fits:", ""]
+        lines += ["| data | from | the logs earn | promised | earns | a tenth at most | verdict | at least |"]
+        lines += ["| -- | -- | -- | -- | -- | -- | -- | -- |"]
+    for row in judged:
+        numbers = {name: f"{float(row[name]):,.0f}" for name in RETURNS}
+        kept = f"{numbers['promised']} (the copy)" if int(row["best_round"]) == 0 else numbers["promised"]
+        lines += [
+            f"| {row['environment']}, medium, seed {row['seed']} | {row['against']} | {numbers['logged']} | {kept} "
+            f"| {numbers['truth']} ± {numbers['truth_error']} | {numbers['worst_tenth']} "
+            f"| {row['verdict']}{': ' + row['reasons'] if row['reasons'] else ''} | {numbers['bound']} |"
+        ]
+    return lines if len(lines) > 2 else []
+
+
+def earns_more(row: Row) -> bool:
+    """Than the policies that made the logs."""
+    return float(row["truth"]) > float(row["logged_truth"])
 
 
 def main() -> None:

@@ -32,8 +32,10 @@ class Learner:
     Parameters
     ----------
     against
-        "worlds" for the certificate's own criterion: all worlds, the more so the worse the policy does in them. "ca" or
-        "da1" for the paper's adversaries, which learn beside the policy; "mopo" for nobody, and a penalty.
+        "logs" for nobody: it learns from the logged steps alone and stays near what was done, and the worlds only
+        judge. "worlds" for the certificate's own criterion: all worlds, the more so the worse the policy does in them.
+        "ca" or "da1" for the paper's adversaries, which learn beside the policy; "mopo" for a penalty on what the
+        model does not know.
     penalty
         MOPO's weight: what a unit of the members' own standard deviation costs.
     branch
@@ -42,8 +44,12 @@ class Learner:
     hidden
         Widths of the hidden layers of policy and critics.
     clone_steps
-        Gradient steps of copying what was done in the logs, before anything is learned in the worlds; zero to begin
-        with a random policy.
+        Gradient steps of copying what was done in the logs, before anything is learned; zero to begin with a
+        random policy (not where logged steps alone teach).
+    leash
+        How far a policy that learns from the logged steps alone may go from that copy, in nats of relative entropy per
+        column of the actions, or per choice between a few. What goes one standard deviation from what was done goes
+        half a nat.
     learning_rate
         Adam's step for policy and critics.
     entropy_learning_rate
@@ -70,11 +76,12 @@ class Learner:
         Rounds without a better policy before learning stops.
     """
 
-    against: Literal["worlds", "ca", "da1", "mopo"] = "worlds"
+    against: Literal["logs", "worlds", "ca", "da1", "mopo"] = "logs"
     penalty: float = 1.0
     branch: int | None = None
     hidden: Sequence[int] = (256, 256)
     clone_steps: int = 3_000
+    leash: float = 0.25
     learning_rate: float = 1e-3
     entropy_learning_rate: float = 1e-3
     entropy_coef: float = 0.01
@@ -94,7 +101,7 @@ class Learner:
 
 @dataclasses.dataclass(frozen=True)
 class LearnRound:
-    """How good the policy was after a round, in the worlds that it is learned in."""
+    """How good the policy was after a round, in the model's worlds."""
 
     bound: float
     """What the worlds promise at least."""
@@ -138,12 +145,13 @@ def learn(
     threads: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Learned:
-    """Learn a policy whose limit over the model's worlds is as high as possible, and write it as an ONNX file.
+    """Learn a policy from the logs for what it earns at the very least, and write it as an ONNX file.
 
-    The best round is kept whose policy stays so close to the logs that a certificate would not abstain; if there is
+    By default the logged steps alone teach it, near what was done. The round is kept whose limit over the model's
+    worlds is the highest among those that stay so close to the logs that a certificate would not abstain; if there is
     none, the copy of the logged policy.
 
-    The worlds that taught a policy are the last to ask about it: `evaluate` calls the result inconclusive on a model
+    Worlds that chose a policy are the last to ask about it: `evaluate` calls the result inconclusive on a model
     that shares episodes with this one. Fit this model on a part of the data, and another on the rest.
 
     Parameters
@@ -191,5 +199,5 @@ def learn(
     found = json.loads(text)
     learned = Learned(Path(out), [LearnRound(**found) for found in found["rounds"]], found["best_round"])
     best = learned.rounds[learned.best_round]
-    _log.info("%s: at least %.6g in the worlds that it was learned in", learned.path, best.bound)
+    _log.info("%s: at least %.6g in the worlds of the episodes that taught it", learned.path, best.bound)
     return learned

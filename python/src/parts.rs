@@ -114,6 +114,10 @@ impl<P: Policy> Policy for Stoppable<P> {
     fn learned_from(&self) -> Option<&EpisodeMarks> {
         self.policy.learned_from()
     }
+
+    fn learned_in_worlds(&self) -> bool {
+        self.policy.learned_in_worlds()
+    }
 }
 
 pub(crate) fn policy(

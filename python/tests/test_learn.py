@@ -42,7 +42,7 @@ def test_a_learned_policy_is_a_file_that_other_worlds_may_certify(data: hambo.Da
     assert actions.shape == (20, 1) and np.all((low <= actions) & (actions <= high))
     found = hambo.evaluate(model, str(out), horizon=10, episodes=50, progress=False)
     [shared] = [warning for warning in found.warnings if warning.code == "shared_episodes"]
-    assert shared.disqualifies and "learned in worlds of" in shared.message
+    assert shared.disqualifies and "chosen by worlds of" in shared.message
 
 
 def test_the_same_seed_learns_the_same(model: hambo.EnsembleModel, tmp_path: Path) -> None:
@@ -95,11 +95,13 @@ def test_a_policy_chooses_between_what_was_logged(tmp_path: Path) -> None:
     assert np.all(np.sort(actions, axis=1) == [0, 0, 1]), actions
 
 
-@pytest.mark.parametrize("against", ["ca", "da1", "mopo"])
-def test_other_opponents_teach_as_well(model: hambo.EnsembleModel, tmp_path: Path, against: Any) -> None:
+@pytest.mark.parametrize("against", ["worlds", "ca", "da1", "mopo"])
+def test_opponents_teach_as_well(model: hambo.EnsembleModel, tmp_path: Path, against: Any) -> None:
     settings = dataclasses.replace(QUICK, against=against, branch=3, penalty=0.5)
     learned = hambo.learn(model, tmp_path / "policy.onnx", settings, horizon=5, progress=False)
-    assert len(learned.rounds) == 3 and learned.path.exists()
+    assert len(learned.rounds) == 3
+    found = hambo.evaluate(model, str(learned.path), horizon=5, episodes=50, progress=False)
+    assert any(warning.code == "learned_in_worlds" and warning.disqualifies for warning in found.warnings)
 
 
 def test_halves_share_no_episode_where_episodes_are_alike_by_chance() -> None:

@@ -1,11 +1,13 @@
 """Policies that hambo learned from half of a system's logs: is what worlds of the other half certify true?
 
-    python reproductions/zoo/learned.py [--only fork] [--seeds 22 23]
+    python reproductions/zoo/learned.py [--only fork] [--seeds 22 23] [--against worlds]
 
-One row per system and seed in `results/learned.csv`, from which a stopped run goes on. Tuning seeds need --results.
+By default as `hambo.learn` does. One row per system and seed in `results/learned.csv`, from which a stopped run goes
+on. Tuning seeds need --results.
 """
 
 import argparse
+import dataclasses
 import os
 import sys
 import tempfile
@@ -45,7 +47,7 @@ COLUMNS = [
 ]
 
 
-def learned(name: str, seed: int) -> Row:
+def learned(name: str, seed: int, against: str) -> Row:
     """One row."""
     system, begun, settings = SYSTEMS[name], time.monotonic(), unit.read_settings()
     data = make_logs(system, seed).dataset(system)
@@ -57,7 +59,7 @@ def learned(name: str, seed: int) -> Row:
         found = hambo.learn(
             teacher,
             path,
-            LEARNER,
+            dataclasses.replace(LEARNER, against=against),
             horizon=system.horizon,
             reward=None if system.learns_reward else system.reward,
             termination=system.ended if system.ends else None,
@@ -92,6 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="*", choices=SYSTEMS, default=list(SYSTEMS))
     parser.add_argument("--seeds", nargs="*", type=int, default=[22, 23])
+    parser.add_argument("--against", default=LEARNER.against)
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
@@ -101,7 +104,7 @@ def main() -> None:
     units = [(name, seed) for seed in arguments.seeds for name in arguments.only]
     missing = [job for job in units if place({"system": job[0], "seed": job[1]}) not in done]
     with ProcessPoolExecutor(arguments.processes, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        running = {pool.submit(learned, *job): job for job in missing}
+        running = {pool.submit(learned, *job, arguments.against): job for job in missing}
         for job in as_completed(running):
             try:
                 row = job.result()

@@ -5,8 +5,8 @@ use hambo::dynamics::ensemble::EnsembleSettings;
 use hambo::task::UniformPolicy;
 use hambo::task::point_env::{self, PointEnv};
 use hambo::{
-    BoxError, EvaluationSettings, LearnSettings, Model, ModelSettings, Policy, RowStreams, Seed,
-    Silent, Streams, collect,
+    BoxError, EvaluationSettings, LearnAgainst, LearnSettings, Model, ModelSettings, Policy,
+    RowStreams, Seed, Silent, Streams, collect,
 };
 use hambo_io::onnx::{OnnxPolicy, write_policy};
 use ndarray::{Array2, ArrayView2};
@@ -41,6 +41,12 @@ fn learned_from(logged: &dyn Policy) -> [Array2<f32>; 2] {
     write_policy(file.path(), &learned.policy).unwrap();
     let read = OnnxPolicy::load(file.path(), 2, 2).unwrap();
     assert_eq!(read.learned_from(), Some(&EpisodeMarks::of(&data)));
+    assert!(!read.learned_in_worlds());
+    let in_worlds = LearnSettings { against: LearnAgainst::Worlds, ..quick };
+    let taught = model.learn(&task, &in_worlds, &evaluation, Seed(2), &Silent).unwrap();
+    let other = tempfile::NamedTempFile::with_suffix(".onnx").unwrap();
+    write_policy(other.path(), &taught.policy).unwrap();
+    assert!(OnnxPolicy::load(other.path(), 2, 2).unwrap().learned_in_worlds());
     assert!(!read.is_stochastic());
     let states = data.all().slice(0, 200).states;
     let act = |policy: &dyn Policy| {

@@ -56,6 +56,14 @@ impl Head {
         }
     }
 
+    /// Numbers that make a choice.
+    fn freedoms(self) -> usize {
+        match self {
+            Self::Squashed(width) => width,
+            Self::Categorical(_) => 1,
+        }
+    }
+
     /// Entropy below which choices are made more random.
     fn least_entropy(self) -> f64 {
         match self {
@@ -105,6 +113,16 @@ pub(crate) struct ActorCritic {
     log_entropy_coef: f64,
     entropy_adam: ScalarAdam,
     head: Head,
+    leash: Option<Leash>,
+}
+
+/// Keeps an actor near another one: in place of entropy it pays for relative entropy, KL(actor, other).
+#[derive(Debug, Clone)]
+pub(crate) struct Leash {
+    /// The other one, of the same layout.
+    pub to: Mlps,
+    /// Nats per column of a choice, or per choice between a few, beyond which it pays more.
+    pub length: f64,
 }
 
 impl ActorCritic {
@@ -130,6 +148,7 @@ impl ActorCritic {
             log_entropy_coef: entropy_coef.ln(),
             entropy_adam: ScalarAdam::default(),
             head,
+            leash: None,
         }
     }
 
@@ -143,6 +162,11 @@ impl ActorCritic {
         Self { actor, actor_adam: Adam::default(), ..self }
     }
 
+    /// The same, but the actor stays near another one.
+    pub(crate) fn on(self, leash: Leash) -> Self {
+        Self { leash: Some(leash), ..self }
+    }
+
     /// The mean choice of a Gaussian.
     pub(crate) fn mean(&self, seen: Tensor<2>) -> Array2<f32> {
         let raw = self.actor.outputs(seen);
@@ -153,7 +177,7 @@ impl ActorCritic {
     /// The choice of a Gaussian as it is drawn.
     pub(crate) fn sample(&self, seen: Tensor<2>, rng: &mut Stream) -> Array2<f32> {
         let raw = self.actor.outputs(seen);
-        array(squash(raw, self.head.width(), self.actor.device(), rng).0)
+        array(draw(raw, self.head.width(), self.actor.device(), rng).0.tanh())
     }
 
     /// One step of critics, actor, entropy and targets.
@@ -171,26 +195,41 @@ impl ActorCritic {
     }
 
     /// What the smaller critic expects of an actor with these raw outputs, with its entropy, `[rows, 1]`; and the mean
-    /// log density of its choices, `[rows, 1]`.
+    /// log density of its choices, `[rows, 1]`, less that of the other one if it is on a leash.
     fn soft_value(
         &self,
         critics: &Mlps,
         raw: Tensor<3>,
-        known: &Tensor<2>,
+        (seen, known): (&Tensor<2>, &Tensor<2>),
         rng: &mut Stream,
     ) -> (Tensor<2>, Tensor<2>) {
-        let known = if raw.is_autodiff() { known.clone().autodiff() } else { known.clone() };
+        let alike = |of: Tensor<2>| if raw.is_autodiff() { of.autodiff() } else { of };
+        let known = alike(known.clone());
+        let [_, rows, outputs] = raw.dims();
+        let others = self
+            .leash
+            .as_ref()
+            .map(|leash| alike(leash.to.outputs(seen.clone()).reshape([rows, outputs])));
         let coef = self.log_entropy_coef.exp();
         match self.head {
             Head::Squashed(width) => {
-                let (choice, log_density) = squash(raw, width, self.actor.device(), rng);
+                let (u, density) = draw(raw, width, self.actor.device(), rng);
+                let choice = u.clone().tanh();
                 let values = smaller(critics.outputs(Tensor::cat(vec![known, choice], 1)));
+                let log_density = match others {
+                    Some(others) => density - log_density_at(u, others, width),
+                    None => density - log_slope(u),
+                };
+                let log_density = log_density.sum_dim(1);
                 (values - log_density.clone() * coef, log_density)
             }
             Head::Categorical(choices) => {
-                let [_, rows, _] = raw.dims();
                 let log_shares = log_softmax(raw.reshape([rows, choices]), 1);
                 let shares = log_shares.clone().exp();
+                let log_shares = match others {
+                    Some(others) => log_shares - log_softmax(others, 1),
+                    None => log_shares,
+                };
                 let values = smaller(critics.outputs(known)) - log_shares.clone() * coef;
                 ((shares.clone() * values).sum_dim(1), (shares * log_shares).sum_dim(1))
             }
@@ -199,7 +238,8 @@ impl ActorCritic {
 
     fn critic_step(&mut self, batch: &Experience, rates: Rates, rng: &mut Stream) {
         let raw = self.actor.outputs(batch.next_seen.clone());
-        let (soft_value, _) = self.soft_value(&self.targets, raw, &batch.next_known, rng);
+        let (at, targets) = ((&batch.next_seen, &batch.next_known), &self.targets);
+        let (soft_value, _) = self.soft_value(targets, raw, at, rng);
         let target = batch.rewards.clone() + soft_value * batch.goes_on.clone() * rates.discount;
         let [rows, _] = target.dims();
         let target = target.reshape([1, rows, 1]).autodiff();
@@ -223,7 +263,8 @@ impl ActorCritic {
     fn actor_step(&mut self, batch: &Experience, rates: Rates, rng: &mut Stream) -> f64 {
         let mean_log_density = Cell::new(0.0);
         let gradient = self.actor.gradient(batch.seen.clone(), |raw| {
-            let (soft_value, log_density) = self.soft_value(&self.critics, raw, &batch.known, rng);
+            let at = (&batch.seen, &batch.known);
+            let (soft_value, log_density) = self.soft_value(&self.critics, raw, at, rng);
             mean_log_density.set(scalar(log_density.inner().mean()));
             -soft_value.mean()
         });
@@ -232,9 +273,13 @@ impl ActorCritic {
         mean_log_density.get()
     }
 
-    /// Raises the coefficient when the choices are not random enough, and lowers it otherwise.
+    /// Raises the coefficient when the choices are not random enough, or the leash is taut, and lowers it otherwise.
     fn entropy_step(&mut self, mean_log_density: f64, rates: Rates) {
-        let gradient = -(mean_log_density + self.head.least_entropy());
+        let most = match &self.leash {
+            Some(leash) => leash.length * self.head.freedoms() as f64,
+            None => -self.head.least_entropy(),
+        };
+        let gradient = most - mean_log_density;
         self.log_entropy_coef -= self.entropy_adam.step(gradient, rates.entropy);
     }
 
@@ -256,12 +301,13 @@ impl Interruptible for ActorCritic {
     }
 }
 
-/// A sampled choice `[rows, d]` and its log density `[rows, 1]`, from the raw output of a Gaussian's network:
+/// A choice before it is squashed, u, and its log density in every column, from the raw output of a Gaussian's network.
+/// It is squashed to η = tanh u:
 ///
-///   u = m + σ ε      η = tanh u      log p(η) = Σ_j [ log N(u_j; m_j, σ_j²) - log(1 - η_j²) ]
+///   u = m + σ ε      log p(η) = Σ_j [ log N(u_j; m_j, σ_j²) - log(1 - η_j²) ]
 ///
-/// with log(1 - tanh² u) = 2 (log 2 - u - softplus(-2 u)), which does not cancel.
-fn squash(raw: Tensor<3>, d: usize, device: Device, rng: &mut Stream) -> (Tensor<2>, Tensor<2>) {
+/// The last term is the same whoever draws, so that it cancels where two are compared.
+fn draw(raw: Tensor<3>, d: usize, device: Device, rng: &mut Stream) -> (Tensor<2>, Tensor<2>) {
     let [_, rows, _] = raw.dims();
     let normal = Array2::from_shape_simple_fn((rows, d), || rng.sample(StandardNormal));
     let mut noise = device.tensor(normal.view());
@@ -272,10 +318,24 @@ fn squash(raw: Tensor<3>, d: usize, device: Device, rng: &mut Stream) -> (Tensor
     let mean = raw.clone().narrow(1, 0, d);
     let log_std = raw.narrow(1, d, d).clamp(LOG_STD.0, LOG_STD.1);
     let u = mean + log_std.clone().exp() * noise.clone();
-    let squash = (u.clone() * -1.0 - softplus(u.clone() * -2.0, 1.0) + 2.0_f64.ln()) * 2.0;
-    let half_log_2_pi = 0.5 * (2.0 * std::f64::consts::PI).ln();
-    let density = noise.square() * -0.5 - log_std - half_log_2_pi - squash;
-    (u.tanh(), density.sum_dim(1))
+    (u, noise.square() * -0.5 - log_std - half_log_2_pi())
+}
+
+/// log N(u; m, σ²) in every column, of what somebody else drew, by the raw outputs `[rows, 2 d]` of this one's network.
+fn log_density_at(u: Tensor<2>, raw: Tensor<2>, d: usize) -> Tensor<2> {
+    let mean = raw.clone().narrow(1, 0, d);
+    let log_std = raw.narrow(1, d, d).clamp(LOG_STD.0, LOG_STD.1);
+    let off = (u - mean) / log_std.clone().exp();
+    off.square() * -0.5 - log_std - half_log_2_pi()
+}
+
+/// log(1 - tanh² u) = 2 (log 2 - u - softplus(-2 u)), which does not cancel.
+fn log_slope(u: Tensor<2>) -> Tensor<2> {
+    (u.clone() * -1.0 - softplus(u * -2.0, 1.0) + 2.0_f64.ln()) * 2.0
+}
+
+fn half_log_2_pi() -> f64 {
+    0.5 * (2.0 * std::f64::consts::PI).ln()
 }
 
 /// What the smaller of two critics says, `[rows, outputs]`.
@@ -311,5 +371,114 @@ impl ScalarAdam {
         let first = self.first / (1.0 - 0.9_f64.powi(self.steps));
         let second = self.second / (1.0 - 0.999_f64.powi(self.steps));
         rate * first / (second.sqrt() + 1e-8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array1, Array3};
+    use rand::RngExt;
+
+    use super::*;
+    use crate::rng::Seed;
+
+    const HIDDEN: [usize; 1] = [16];
+
+    fn on_a_leash(head: Head, length: f64, rng: &mut Stream) -> ActorCritic {
+        let device = Device::default();
+        let new = |rng: &mut Stream| ActorCritic::new(1, 1, head, &HIDDEN, 1.0, device, rng);
+        let to = new(rng).actor;
+        new(rng).on(Leash { to, length })
+    }
+
+    /// KL(actor, other) where the state is one, by the closed form.
+    fn kl(learner: &ActorCritic) -> f64 {
+        let at = Array2::ones((1, 1));
+        let of = |networks: &Mlps| -> Array3<f32> { networks.predict(at.view()) };
+        let (raw, others) = (of(&learner.actor), of(&learner.leash.as_ref().unwrap().to));
+        let pairs = |columns: usize| {
+            let at = |raw: &Array3<f32>, column: usize| f64::from(raw[[0, 0, column]]);
+            (0..columns).map(|column| (at(&raw, column), at(&others, column))).collect::<Vec<_>>()
+        };
+        match learner.head {
+            Head::Squashed(width) => {
+                let (means, stds) = (pairs(width), pairs(2 * width).split_off(width));
+                let of = |((m, other), (s, wide)): ((f64, f64), (f64, f64))| {
+                    let ((s, wide), off) = ((s.exp(), wide.exp()), m - other);
+                    (wide / s).ln() + (s * s + off * off) / (2.0 * wide * wide) - 0.5
+                };
+                means.into_iter().zip(stds).map(of).sum()
+            }
+            Head::Categorical(choices) => {
+                let total = |of: fn(&(f64, f64)) -> f64| {
+                    pairs(choices).iter().map(|pair| of(pair).exp()).sum::<f64>()
+                };
+                let (sum, others) = (total(|pair| pair.0), total(|pair| pair.1));
+                let of = |(a, b): (f64, f64)| a.exp() / sum * (a - b - (sum / others).ln());
+                pairs(choices).into_iter().map(of).sum()
+            }
+        }
+    }
+
+    #[test]
+    fn a_leash_costs_relative_entropy() {
+        const ROWS: usize = 20_000;
+        let rng = &mut Seed(0).stream("leash");
+        for head in [Head::Squashed(2), Head::Categorical(3)] {
+            let learner = on_a_leash(head, 1.0, rng);
+            let ones = learner.actor.device().tensor(Array2::ones((ROWS, 1)).view());
+            let raw = learner.actor.outputs(ones.clone());
+            let at = (&ones, &ones);
+            let found = array(learner.soft_value(&learner.critics, raw, at, rng).1);
+            let (mean, std) = (f64::from(found.mean().unwrap()), f64::from(found.std(1.0)));
+            let expected = kl(&learner);
+            assert!(expected > 1e-3, "{head:?}: nothing to tell apart");
+            // Five standard errors, and rounding.
+            let tolerance = 5.0 * std / (ROWS as f64).sqrt() + 1e-5;
+            assert!((mean - expected).abs() < tolerance, "{head:?}: {mean}, not {expected}");
+        }
+    }
+
+    /// The more of the first column, the better, in episodes of one step.
+    #[test]
+    fn an_actor_goes_as_far_as_its_leash() {
+        const ROWS: usize = 128;
+        let rng = &mut Seed(1).stream("leash");
+        for (head, length) in [(Head::Squashed(1), 0.5), (Head::Categorical(3), 0.3)] {
+            let mut learner = on_a_leash(head, length, rng);
+            let rates =
+                Rates { critics: 3e-3, actor: 3e-3, entropy: 3e-3, target: 5e-3, discount: 1.0 };
+            let device = learner.actor.device();
+            let ones = device.tensor(Array2::ones((ROWS, 1)).view());
+            for _ in 0..3_000 {
+                let choices = match head {
+                    Head::Squashed(_) => {
+                        Array2::from_shape_simple_fn((ROWS, 1), || rng.random_range(-1.0..1.0))
+                    }
+                    Head::Categorical(of) => {
+                        let mut choices = Array2::zeros((ROWS, of));
+                        choices.rows_mut().into_iter().for_each(|mut row| {
+                            row[rng.random_range(0..of)] = 1.0;
+                        });
+                        choices
+                    }
+                };
+                let rewards: Array1<f32> = choices.column(0).to_owned();
+                let batch = Experience {
+                    seen: ones.clone(),
+                    known: ones.clone(),
+                    choices: device.tensor(choices.view()),
+                    rewards: column(device, &rewards),
+                    next_seen: ones.clone(),
+                    next_known: ones.clone(),
+                    goes_on: ones.clone(),
+                };
+                learner.learn(&batch, rates, rng);
+            }
+            let found = kl(&learner);
+            println!("{head:?}: {found:.3} of {length}");
+            // The price of a nat is still moving a little.
+            assert!((found / length - 1.0).abs() < 0.2, "{head:?}: {found}, not {length}");
+        }
     }
 }

@@ -61,6 +61,9 @@ impl Model {
             let learned = policy.learned_from().is_some();
             warnings.push(Warning::SharedEpisodes { shared, of, learned });
         }
+        if policy.learned_in_worlds() {
+            warnings.push(Warning::LearnedInWorlds);
+        }
         let mut constraints = Vec::new();
         for constraint in &task.constraints {
             let task = task.of_constraint(constraint);

@@ -118,8 +118,9 @@ fn learning_that_was_interrupted_goes_on_and_ends_with_the_same_bits() {
     let settings = ModelSettings { ensemble, ..Default::default() };
     let model = Model::fit(&logs, &settings, seed, &Silent).unwrap();
     let evaluation = EvaluationSettings::default();
-    use LearnAgainst::{Ca, Da1, Mopo, Worlds};
-    for (against, branch) in [(Worlds, None), (Ca, None), (Da1, Some(4)), (Mopo, None)] {
+    use LearnAgainst::{Ca, Da1, Logs, Mopo, Worlds};
+    let ways = [(Logs, None), (Worlds, None), (Ca, None), (Da1, Some(4)), (Mopo, None)];
+    for (against, branch) in ways {
         let settings = LearnSettings {
             against,
             branch,

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use hambo::dataset::{EpisodeMarks, Standardizer};
+use hambo::dataset::{Batch, EpisodeMarks, Standardizer};
 use hambo::dynamics::{Dynamics, MemberPrediction, Members, Prediction};
 use hambo::internals::{Arena, Game, Noise, train};
 use hambo::rollout::Limits;
 use hambo::task::InitialStates;
 use hambo::{
-    ActionSpace, AdversarySettings, BoxError, LearnSettings, LearnedPolicy, Policy, Result, Reward,
-    RowStreams, Seed, Silent, Task, Transitions,
+    ActionSpace, AdversarySettings, BoxError, LearnAgainst, LearnSettings, LearnedPolicy, Policy,
+    Result, Reward, RowStreams, Seed, Silent, Task, Transitions,
 };
 use ndarray::{Array1, Array2, Array3, ArrayView2, array};
 
@@ -169,8 +169,11 @@ fn on_a_chain_the_safest_of_all_policies_is_found() {
     let task = Task::new(InitialStates::Fixed(starts), Some(Arc::new(Earned)), HORIZON);
     let radius = Array1::ones(STATES);
     // Somebody who went anywhere.
-    let logged = Array2::from_shape_fn((400, STATES), |(row, column)| one_of(row % STATES)(column));
+    let states = Array2::from_shape_fn((400, STATES), |(row, column)| one_of(row % STATES)(column));
     let actions = Array2::from_shape_fn((400, 1), |(row, _)| (row / STATES % 2) as f32);
+    // Where that led teaches nothing here.
+    let (rewards, next_states) = (Array1::zeros(400), states.clone());
+    let logged = Batch { states, actions, rewards, next_states };
     let arena = Arena {
         game: Game {
             dynamics: &Chains,
@@ -183,7 +186,7 @@ fn on_a_chain_the_safest_of_all_policies_is_found() {
             history: None,
         },
         actions: ActionSpace::OneOf(array![[0.0], [1.0]]),
-        logged: (logged, actions),
+        logged,
         states: Standardizer::of_scales(&[1.0; STATES]),
         learned_from: EpisodeMarks::default(),
         delta: 0.05,
@@ -192,6 +195,7 @@ fn on_a_chain_the_safest_of_all_policies_is_found() {
         referee: None,
     };
     let settings = LearnSettings {
+        against: LearnAgainst::Worlds,
         hidden: vec![32; 2],
         clone_steps: 200,
         batch_size: 128,

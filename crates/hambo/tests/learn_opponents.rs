@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use hambo::dataset::Batch;
 use hambo::internals::{Arena, train};
 use hambo::{
-    BoxError, LearnAgainst, LearnSettings, LearnedPolicy, Policy, RowStreams, Seed, Silent,
+    BoxError, LearnAgainst, LearnSettings, LearnedPolicy, Policy, RowStreams, Seed, Silent, Stream,
     Termination, Transitions,
 };
 use ndarray::{Array1, Array2};
+use rand::RngExt;
 
 use crate::common::scalars::{HORIZON, Scalars, settings, task};
 
@@ -86,6 +88,30 @@ fn a_penalty_on_what_members_do_not_know_keeps_actions_small() {
     assert!(free > -4.5 && penalised < free - 0.5, "{penalised}, without a penalty {free}");
 }
 
+/// Logged steps with so much noise that it is seen what every action does.
+#[test]
+fn logged_steps_alone_teach_what_is_best_in_the_world_that_they_are_of() {
+    let (worlds, task) = (Scalars::of_effects(&[1.1; 4]), task());
+    let mut arena = worlds.arena(&task);
+    let rng = &mut Seed(0).stream("logs");
+    let of = |rng: &mut Stream, most: f32| {
+        Array2::from_shape_simple_fn((4_000, 1), || rng.random_range(-most..most))
+    };
+    let (states, actions) = (of(rng, 2.5), of(rng, 3.0));
+    let next = |row: usize| worlds.next(0, states[[row, 0]], actions[[row, 0]]);
+    let next_states = Array2::from_shape_fn((4_000, 1), |(row, _)| next(row));
+    arena.logged = Batch { states, actions, rewards: Array1::zeros(4_000), next_states };
+    // The critics' discount looks further than the ten steps that are played, where most is earned in the first.
+    let settings = LearnSettings { leash: 3.0, ..settings(LearnAgainst::Logs) };
+    let learned = train(&arena, &settings, Seed(0), &Silent).unwrap();
+    let best =
+        (20..150).map(|gain| least(&|x| -0.01 * gain as f32 * x, &[1.1])).fold(f64::MIN, f64::max);
+    let (copy, found) = (learned.rounds[0].bound, least(&feedback(&learned.policy), &[1.1]));
+    println!("copy {copy:.3}, found {found:.3}, best linear {best:.3}");
+    assert!(found > best - 0.05 * best.abs(), "{found}, not {best}");
+    assert!(copy < 2.0 * best, "nothing was left to learn");
+}
+
 #[test]
 fn short_episodes_from_logged_states_teach_as_well() {
     let (worlds, task) = (Scalars::of_effects(&EFFECTS), task());
@@ -113,8 +139,8 @@ impl Termination for Always {
 fn episodes_that_end_at_once_teach_little_and_break_nothing() {
     let (worlds, mut task) = (Scalars::of_effects(&EFFECTS), task());
     task.termination = Some(Arc::new(Always));
-    use LearnAgainst::{Ca, Da1, Mopo, Worlds};
-    for against in [Worlds, Ca, Da1, Mopo] {
+    use LearnAgainst::{Ca, Da1, Logs, Mopo, Worlds};
+    for against in [Worlds, Ca, Da1, Mopo, Logs] {
         for branch in [None, Some(3), Some(1_000)] {
             let settings = LearnSettings {
                 branch,
@@ -128,4 +154,12 @@ fn episodes_that_end_at_once_teach_little_and_break_nothing() {
             assert_eq!(found.rounds.len(), 3);
         }
     }
+}
+
+#[test]
+fn logged_steps_teach_nobody_who_copies_nothing() {
+    let (worlds, task) = (Scalars::of_effects(&EFFECTS), task());
+    let settings = LearnSettings { clone_steps: 0, ..settings(LearnAgainst::Logs) };
+    let error = train(&worlds.arena(&task), &settings, Seed(0), &Silent).unwrap_err();
+    assert!(error.to_string().contains("clone_steps"), "{error}");
 }

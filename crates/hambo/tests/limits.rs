@@ -7,9 +7,9 @@ use hambo::dataset::Episode;
 use hambo::dynamics::{MemberPrediction, Members};
 use hambo::task::InitialStates;
 use hambo::{
-    BoxError, Dataset, Dynamics, Evaluation, EvaluationSettings, LearnSettings, Learned,
-    LoggedEpisodes, LoggedSample, Model, Policy, Prediction, Result, Reward, RowStreams, Seed,
-    Silent, StateBounds, StateLimits, Task, Termination, Transitions, Unseen, Warning,
+    BoxError, Dataset, Dynamics, Evaluation, EvaluationSettings, LearnAgainst, LearnSettings,
+    Learned, LoggedEpisodes, LoggedSample, Model, Policy, Prediction, Result, Reward, RowStreams,
+    Seed, Silent, StateBounds, StateLimits, Task, Termination, Transitions, Unseen, Warning,
 };
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, array};
 
@@ -282,6 +282,7 @@ impl Reward for Height {
 #[test]
 fn what_is_learned_stays_where_a_certificate_follows() {
     let settings = LearnSettings {
+        against: LearnAgainst::Worlds,
         hidden: vec![32; 2],
         clone_steps: 200,
         batch_size: 128,

@@ -115,6 +115,7 @@ fn kind(warning: &Warning) -> usize {
         Warning::OnFloor { .. } => 24,
         Warning::UnlikeLogs { .. } => 25,
         Warning::OtherOpinions { .. } => 26,
+        Warning::LearnedInWorlds => 27,
     }
 }
 
@@ -169,6 +170,7 @@ fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
         (Warning::FewReplayed { episodes: 4 }, false),
         (Warning::SharedEpisodes { shared: 3, of: 4, learned: false }, false),
         (Warning::SharedEpisodes { shared: 3, of: 4, learned: true }, true),
+        (Warning::LearnedInWorlds, true),
         (Warning::FewReplayed { episodes: 0 }, true),
         (skewed, bounds),
         (Warning::NoTermination { terminated_episodes: 3 }, true),

@@ -80,9 +80,9 @@ fn described(learned: &Learned) -> String {
         went += &format!("\nrounds that promised more and left the data: {rounds} ({codes})");
     }
     format!(
-        "{went}\nin the worlds it was learned in: at least {}, {} on average\n\
-         the copy of the logged policy:   at least {}, {} on average\n\
-         These worlds taught it. To certify it, give the same logs: what it was not learned from is used.\n",
+        "{went}\nin the worlds of the same episodes: at least {}, {} on average\n\
+         the copy of the logged policy:      at least {}, {} on average\n\
+         These worlds know the episodes that taught it. To certify it, give the same logs: what it was not learned from is used.\n",
         number(best.bound),
         number(best.mean.mean),
         number(first.bound),

@@ -13,7 +13,7 @@ use super::error::{OnnxError, OnnxProblem};
 use super::file::{OnnxFile, Port};
 use super::network::{Network, Output};
 use super::probe::Probe;
-use super::write::learned_from;
+use super::write::{learned_from, learned_in_worlds};
 
 /// What an output is called that holds a score for each choice.
 const SCORES: [&str; 3] = ["scores", "logits", "q_values"];
@@ -33,6 +33,7 @@ pub struct OnnxPolicy {
     inputs: Vec<usize>,
     /// The episodes that it was learned from, if the file tells.
     learned_from: Option<EpisodeMarks>,
+    learned_in_worlds: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +84,7 @@ impl OnnxPolicy {
             noise,
             inputs: Vec::new(),
             learned_from: learned_from(&file.proto),
+            learned_in_worlds: learned_in_worlds(&file.proto),
         })
     }
 
@@ -172,6 +174,10 @@ impl Policy for OnnxPolicy {
 
     fn learned_from(&self) -> Option<&EpisodeMarks> {
         self.learned_from.as_ref()
+    }
+
+    fn learned_in_worlds(&self) -> bool {
+        self.learned_in_worlds
     }
 }
 

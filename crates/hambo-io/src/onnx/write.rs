@@ -21,23 +21,25 @@ use crate::error::Result;
 /// Where the marks of the episodes are that a policy was learned from.
 const LEARNED_FROM: &str = "hambo.learned_from";
 
+/// Whether worlds taught it.
+const LEARNED_IN_WORLDS: &str = "hambo.learned_in_worlds";
+
 /// Version of the file format, and of the operators; both are old enough for every runtime.
 const FORMAT: i64 = 8;
 const OPERATORS: i64 = 17;
 
-/// Writes a policy, with the marks of the episodes that it was learned from.
+/// Writes a policy, with the marks of the episodes that it was learned from, and whether worlds taught it.
 pub fn write_policy(path: &Path, policy: &LearnedPolicy) -> Result<()> {
-    let note = |marks: &EpisodeMarks| StringStringEntryProto {
-        key: LEARNED_FROM.into(),
-        value: marks.to_text(),
-    };
+    let note = |key: &str, value: String| StringStringEntryProto { key: key.into(), value };
+    let episodes = policy.learned_from().map(|marks| note(LEARNED_FROM, marks.to_text()));
+    let worlds = policy.learned_in_worlds().then(|| note(LEARNED_IN_WORLDS, true.to_string()));
     let model = ModelProto {
         ir_version: FORMAT,
         producer_name: "hambo".into(),
         producer_version: env!("CARGO_PKG_VERSION").into(),
         opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPERATORS }],
         graph: Some(graph(&policy.parts())),
-        metadata_props: policy.learned_from().map(note).into_iter().collect(),
+        metadata_props: episodes.into_iter().chain(worlds).collect(),
         ..ModelProto::default()
     };
     atomic::write(path, &model.encode_to_vec())
@@ -47,6 +49,12 @@ pub fn write_policy(path: &Path, policy: &LearnedPolicy) -> Result<()> {
 pub(super) fn learned_from(model: &ModelProto) -> Option<EpisodeMarks> {
     let note = model.metadata_props.iter().find(|note| note.key == LEARNED_FROM)?;
     EpisodeMarks::from_text(&note.value)
+}
+
+/// Whether worlds taught a policy, if its file says so.
+pub(super) fn learned_in_worlds(model: &ModelProto) -> bool {
+    let says = |note: &StringStringEntryProto| note.key == LEARNED_IN_WORLDS;
+    model.metadata_props.iter().any(|note| says(note) && note.value == "true")
 }
 
 fn graph(parts: &PolicyParts) -> GraphProto {

@@ -17,13 +17,13 @@ use crate::settings::EvaluationSettings;
 use crate::task::{Task, UniformPolicy};
 
 impl Model {
-    /// Learns a policy whose certified return is as high as possible, beginning with a copy of what was done in the
-    /// logs.
+    /// Learns a policy from the logs for what it earns at the very least, beginning with a copy of what was done in
+    /// them.
     ///
-    /// What is raised is the limit over this model's worlds, with the noise and the factor that the replay of its
+    /// Rounds are chosen by the limit over this model's worlds, with the noise and the factor that the replay of its
     /// logs demands. A round in which the policy leaves the data so far that a certificate would abstain does not
-    /// count. A policy that was tuned to these worlds must be certified by others: fit another model on episodes that
-    /// this one has not seen.
+    /// count. To certify the policy, fit another model on episodes that this one has not seen; where the policy was
+    /// learned in worlds, even their certificate can be wrong (docs/learn.md).
     pub fn learn(
         &self,
         task: &Task,
@@ -66,7 +66,7 @@ impl Model {
             game: Game { noise, ..game },
             actions,
             states: Standardizer::fit(columns, std::iter::once(logged.states.clone())),
-            logged: (logged.states.clone(), logged.actions.clone()),
+            logged: logged.clone(),
             learned_from: self.episodes.all.clone(),
             delta,
             factor: replay.map_or(0.0, |replay| replay.factor),

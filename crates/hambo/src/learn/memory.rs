@@ -68,6 +68,11 @@ impl<'a> Memory<'a> {
         Self { pools, actions, branches, watch, recorder: Recorder::default() }
     }
 
+    /// Steps that nobody plays.
+    pub(super) fn remember(&mut self, world: usize, steps: &ReplayBatch) {
+        self.pools.0[world].extend(steps);
+    }
+
     /// A step that is not remembered.
     pub(super) fn watch(&self) -> Result<()> {
         (self.watch)()
@@ -104,7 +109,7 @@ fn end(recorder: Recorder, replay: &mut Replay, branches: bool) {
 }
 
 /// What critics look at: the state, and the share of the horizon that is left.
-fn known(states: ArrayView2<'_, f32>, time: usize, horizon: usize) -> Array2<f32> {
+pub(super) fn known(states: ArrayView2<'_, f32>, time: usize, horizon: usize) -> Array2<f32> {
     let left = (horizon - time) as f32 / horizon as f32;
     let left = Array2::from_elem((states.nrows(), 1), left);
     concatenate(Axis(1), &[states, left.view()]).expect("as many rows")

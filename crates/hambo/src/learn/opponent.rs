@@ -21,8 +21,10 @@ use crate::rollout::{Step, Streams};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LearnAgainst {
-    /// All worlds, the more so the worse the policy does in them: the certificate's own criterion.
+    /// Nobody, and not in the worlds: from the logged steps alone, near what was done. The worlds only judge.
     #[default]
+    Logs,
+    /// All worlds, the more so the worse the policy does in them: the certificate's own criterion.
     Worlds,
     /// An adversary that learns to shift every next state within the confidence box, as in the paper.
     Ca,

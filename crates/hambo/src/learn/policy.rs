@@ -20,8 +20,10 @@ pub struct LearnedPolicy {
     pub(super) actions: ActionSpace,
     /// Whether it draws its actions, as it does while it learns.
     pub(super) explores: bool,
-    /// What its worlds were fitted on.
+    /// What the worlds were fitted on that chose it.
     pub(super) learned_from: EpisodeMarks,
+    /// Whether those taught it.
+    pub(super) learned_in_worlds: bool,
 }
 
 impl LearnedPolicy {
@@ -89,6 +91,10 @@ impl Policy for LearnedPolicy {
 
     fn learned_from(&self) -> Option<&EpisodeMarks> {
         (!self.learned_from.is_empty()).then_some(&self.learned_from)
+    }
+
+    fn learned_in_worlds(&self) -> bool {
+        self.learned_in_worlds
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::opponent::LearnAgainst;
-use crate::error::{Result, at_least_one, positive};
+use crate::error::{Error, Result, at_least_one, positive};
 
 /// How a policy is learned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,9 +19,13 @@ pub struct LearnSettings {
     pub branch: Option<usize>,
     /// Widths of the hidden layers of policy and critics.
     pub hidden: Vec<usize>,
-    /// Gradient steps of copying what was done in the logs, before anything is learned in the worlds; zero to
-    /// begin with a random policy.
+    /// Gradient steps of copying what was done in the logs, before anything is learned; zero to begin with a random
+    /// policy (not where logged steps alone teach).
     pub clone_steps: usize,
+    /// How far a policy that learns from the logged steps alone may go from that copy, in nats of relative entropy
+    /// per column of the actions, or per choice between a few. What goes one standard deviation from what was done
+    /// goes half a nat.
+    pub leash: f64,
     /// Adam's step for policy and critics.
     pub learning_rate: f64,
     /// Adam's step for the entropy coefficient.
@@ -52,11 +56,12 @@ pub struct LearnSettings {
 impl Default for LearnSettings {
     fn default() -> Self {
         Self {
-            against: LearnAgainst::Worlds,
+            against: LearnAgainst::Logs,
             penalty: 1.0,
             branch: None,
             hidden: vec![256; 2],
             clone_steps: 3_000,
+            leash: 0.25,
             learning_rate: 1e-3,
             entropy_learning_rate: 1e-3,
             entropy_coef: 0.01,
@@ -87,8 +92,14 @@ impl LearnSettings {
             ("patience", self.patience),
             ("branch", self.branch.unwrap_or(1)),
         ])?;
+        if self.against == LearnAgainst::Logs && self.clone_steps == 0 {
+            let (name, value) = ("clone_steps", "0".to_owned());
+            let expected = "above zero, because what logs alone teach stays near a copy";
+            return Err(Error::Setting { name, value, expected });
+        }
         positive([
             ("penalty", self.penalty, f64::MAX),
+            ("leash", self.leash, f64::MAX),
             ("learning_rate", self.learning_rate, f64::MAX),
             ("entropy_learning_rate", self.entropy_learning_rate, f64::MAX),
             ("entropy_coef", self.entropy_coef, f64::MAX),

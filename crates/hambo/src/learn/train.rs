@@ -1,20 +1,21 @@
 //! Rounds of episodes and gradient steps, judged by the certificate's criterion.
 
-use ndarray::{Array2, Axis, concatenate, s};
+use ndarray::{Axis, concatenate, s};
 use serde::{Deserialize, Serialize};
 
 use super::actions::ActionSpace;
 use super::clone::copy;
+use super::logged_steps::LoggedSteps;
 use super::memory::{Memory, Pools};
 use super::opponent::{Exploration, LearnAgainst, Opponent, Penalty, Rival, WeightedWorlds};
 use super::policy::LearnedPolicy;
 use super::referee::Referee;
 use super::settings::LearnSettings;
 use super::toll::Toll;
-use crate::actor_critic::{ActorCritic, Experience, Rates, column};
+use crate::actor_critic::{ActorCritic, Experience, Leash, Rates, column};
 use crate::adversary::{AdversarySettings, Dqn, Sac};
 use crate::bound::{Estimate, students_quantile};
-use crate::dataset::{EpisodeMarks, Standardizer};
+use crate::dataset::{Batch, EpisodeMarks, Standardizer};
 use crate::error::{BoxError, Error, Result};
 use crate::exchange::{Exchange, Interruptible, Keeper};
 use crate::experience::ReplayBatch;
@@ -33,6 +34,12 @@ const STEPS_PER_REPORT: usize = 10;
 /// Share of the learning rate that is left in the last round.
 const LEAST_RATE: f64 = 0.1;
 
+/// What a nat of the leash costs at first, in units of the reward's standard deviation.
+const LEASH_COEF: f64 = 1.0;
+
+/// Adam's step for that.
+const LEASH_RATE: f64 = 3e-3;
+
 /// Where a policy is learned.
 #[derive(Debug)]
 pub struct Arena<'a> {
@@ -40,8 +47,8 @@ pub struct Arena<'a> {
     pub game: Game<'a>,
     /// What the policy may do.
     pub actions: ActionSpace,
-    /// States and actions to begin with, `[rows, d_s]` and `[rows, d_a]`; without rows nothing is copied.
-    pub logged: (Array2<f32>, Array2<f32>),
+    /// What was done; without rows nothing is copied.
+    pub logged: Batch,
     /// The units of states.
     pub states: Standardizer,
     /// What the worlds were fitted on.
@@ -105,7 +112,7 @@ pub fn train(
     let branched = settings.branch.filter(is_shorter).map(|steps| Task {
         // One more, because what follows a step is known one step later.
         horizon: steps + 1,
-        initial_states: InitialStates::Fixed(arena.logged.0.clone()),
+        initial_states: InitialStates::Fixed(arena.logged.states.clone()),
         ..arena.game.task.clone()
     });
     let training = Training { arena, settings, seed, observer, branched };
@@ -176,17 +183,25 @@ impl<'a> Training<'a> {
         let Self { arena, settings, seed, .. } = self;
         let rng = &mut seed.stream("learn: networks");
         let (d_s, head) = (arena.game.dynamics.state_dim(), arena.actions.head());
-        let coef = settings.entropy_coef;
+        let coef = if self.leashes() { LEASH_COEF } else { settings.entropy_coef };
         let device = arena.game.dynamics.device();
         let learner = ActorCritic::new(d_s, d_s + 1, head, &settings.hidden, coef, device, rng);
-        let mut actor = learner.actor().clone();
-        let (states, actions) = &arena.logged;
-        if states.nrows() > 0 {
+        let Batch { states, actions, .. } = &arena.logged;
+        if states.nrows() > 0 && settings.clone_steps > 0 {
+            let mut actor = learner.actor().clone();
             let rng = &mut seed.stream("learn: copying");
             let states = arena.states.apply(states.view());
             copy(&mut actor, &states, actions, &arena.actions, settings.clone_steps, rng);
+            let leash = Leash { to: actor.clone(), length: settings.leash };
+            let learner = learner.with_actor(actor);
+            return if self.leashes() { learner.on(leash) } else { learner };
         }
-        learner.with_actor(actor)
+        learner
+    }
+
+    /// Critics who only ever see logged actions promise the most where nobody was, unless the policy stays near.
+    fn leashes(&self) -> bool {
+        self.settings.against == LearnAgainst::Logs
     }
 
     fn opponent(&self, learner: &ActorCritic) -> Result<Box<dyn Opponent + 'a>> {
@@ -199,6 +214,9 @@ impl<'a> Training<'a> {
             LearnAgainst::Worlds => {
                 let toll = arena.referee.map(|referee| Toll::new(referee, &arena.game));
                 Box::new(WeightedWorlds::new(members, self.factor(), toll.transpose()?))
+            }
+            LearnAgainst::Logs => {
+                Box::new(LoggedSteps::new(&arena.logged, &arena.actions, arena.game.task)?)
             }
             LearnAgainst::Mopo => Box::new(Penalty { weight: settings.penalty }),
             LearnAgainst::Ca => {
@@ -259,7 +277,8 @@ impl<'a> Training<'a> {
     fn policy(&self, actor: Mlps, explores: bool) -> LearnedPolicy {
         let (states, actions) = (self.arena.states.clone(), self.arena.actions.clone());
         let learned_from = self.arena.learned_from.clone();
-        LearnedPolicy { actor, states, actions, explores, learned_from }
+        let learned_in_worlds = self.settings.against != LearnAgainst::Logs;
+        LearnedPolicy { actor, states, actions, explores, learned_from, learned_in_worlds }
     }
 
     /// Where a policy plays to learn: whole episodes, or as many steps in short ones.
@@ -289,10 +308,11 @@ impl<'a> Training<'a> {
         let of_policy = |rate: f64| if round == 1 { 0.0 } else { rate };
         let learning =
             settings.learning_rate * LEAST_RATE.powf(round as f64 / settings.max_rounds as f64);
+        let of_entropy = if self.leashes() { LEASH_RATE } else { settings.entropy_learning_rate };
         Rates {
             critics: learning,
             actor: of_policy(learning),
-            entropy: of_policy(settings.entropy_learning_rate),
+            entropy: of_policy(of_entropy),
             target: settings.target_rate,
             discount: f64::from(self.arena.game.task.discount.min(settings.discount)),
         }

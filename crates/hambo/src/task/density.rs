@@ -52,4 +52,8 @@ impl Policy for WithLogProb {
     fn learned_from(&self) -> Option<&EpisodeMarks> {
         self.policy.learned_from()
     }
+
+    fn learned_in_worlds(&self) -> bool {
+        self.policy.learned_in_worlds()
+    }
 }

@@ -37,9 +37,14 @@ pub trait Policy: Send + Sync {
         true
     }
 
-    /// The episodes of the model in whose worlds it was learned, if it was: their errors have chosen it.
+    /// The episodes of the model by whose worlds it was chosen, if it was: their errors have chosen it.
     fn learned_from(&self) -> Option<&EpisodeMarks> {
         None
+    }
+
+    /// Whether worlds did not only choose it, but taught it.
+    fn learned_in_worlds(&self) -> bool {
+        false
     }
 }
 

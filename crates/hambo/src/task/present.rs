@@ -52,6 +52,10 @@ impl<P: Deref<Target: Policy> + Send + Sync> Policy for Asked<P> {
     fn learned_from(&self) -> Option<&EpisodeMarks> {
         self.policy.learned_from()
     }
+
+    fn learned_in_worlds(&self) -> bool {
+        self.policy.learned_in_worlds()
+    }
 }
 
 impl<P> Present<P> {

@@ -144,10 +144,12 @@ pub enum Warning {
         shared: usize,
         /// Of how many.
         of: usize,
-        /// Whether it was learned in worlds that were fitted on them.
+        /// Whether worlds that were fitted on them chose it.
         #[serde(default)]
         learned: bool,
     },
+    /// Worlds taught the policy: learning finds what all of them get wrong.
+    LearnedInWorlds,
     /// Initial states lie where no logged state is: another unit, perhaps.
     ForeignStarts {
         /// The column in which most of them do.
@@ -241,7 +243,7 @@ pub struct About<'a> {
 
 impl Warning {
     /// All short names.
-    pub const CODES: [&str; 27] = [
+    pub const CODES: [&str; 28] = [
         "not_converged",
         "under_trained",
         "outside_data",
@@ -259,6 +261,7 @@ impl Warning {
         "few_calibration_episodes",
         "few_replayed",
         "shared_episodes",
+        "learned_in_worlds",
         "foreign_starts",
         "untested",
         "bounds_contradict_logs",
@@ -291,6 +294,7 @@ impl Warning {
             Self::FewCalibrationEpisodes { .. } => "few_calibration_episodes",
             Self::FewReplayed { .. } => "few_replayed",
             Self::SharedEpisodes { .. } => "shared_episodes",
+            Self::LearnedInWorlds => "learned_in_worlds",
             Self::ForeignStarts { .. } => "foreign_starts",
             Self::Untested { .. } => "untested",
             Self::BoundsContradictLogs { .. } => "bounds_contradict_logs",
@@ -342,6 +346,7 @@ impl Warning {
             | Self::OnFloor { .. }
             | Self::OtherOpinions { .. }
             | Self::SharedEpisodes { .. }
+            | Self::LearnedInWorlds
             | Self::NoTermination { .. }
             | Self::WeakerSetting { .. } => About::default(),
         }
@@ -368,7 +373,8 @@ impl Warning {
     /// | `estimated_norm`, `learned_kernel` | no | the proof no longer applies, but the bound stands where an ensemble's stands: on calibration |
     /// | `few_calibration_episodes` | no | the calibration is rougher for it, in either direction |
     /// | `few_replayed` | if there are none | nothing was asked of the worlds; a few widen the limit already |
-    /// | `shared_episodes` | if it was learned in worlds of these episodes | it was chosen by their errors; policies that were trained otherwise are certified wrongly no more often than others |
+    /// | `shared_episodes` | if worlds of these episodes chose it | their errors did; policies that were trained otherwise are certified wrongly no more often than others |
+    /// | `learned_in_worlds` | yes | it was chosen for what all worlds get wrong, other ones included, and for raising no doubts |
     /// | `few_starts` | no | the limit is wider for it already |
     /// | `skewed_returns` | yes, of conservative variants | the limit may fail more often than δ says |
     /// | `diverged` | no | training began again, and `not_converged` says whether it then converged |
@@ -393,6 +399,7 @@ impl Warning {
             | Self::ForeignStarts { .. }
             | Self::Untested { .. }
             | Self::BoundsContradictLogs { .. }
+            | Self::LearnedInWorlds
             | Self::NoTermination { .. } => true,
             Self::WeakerSetting { accepted, .. } => !accepted,
             Self::FewReplayed { episodes } => *episodes == 0,

@@ -104,7 +104,11 @@ impl fmt::Display for Warning {
                 f,
                 "the policy was {} {shared} of the {of} episodes that the model was fitted on, so that \
                  what it takes for good may be the model's own error",
-                if *learned { "learned in worlds of" } else { "trained on" }
+                if *learned { "chosen by worlds of" } else { "trained on" }
+            ),
+            Self::LearnedInWorlds => f.write_str(
+                "the policy was learned in worlds: learning finds what all of them get wrong, those of other \
+                 episodes included, and no other doubt tells",
             ),
             Self::ForeignStarts { column, share } => write!(
                 f,
@@ -234,6 +238,9 @@ impl Warning {
             Self::SharedEpisodes { .. } => {
                 "fit the model on episodes that the policy was not trained on, if there are enough"
             }
+            Self::LearnedInWorlds => {
+                "learn it from the logged steps, or try it where it can do no harm"
+            }
             Self::Diverged { .. } => "lower the adversary's learning rate",
             Self::WeakerSetting { .. } => {
                 "return to the default, or accept the weaker setting by its name"
@@ -274,6 +281,7 @@ impl Warning {
             Self::OnFloor { .. } => Some("task.floor"),
             Self::OtherOpinions { .. } => None,
             Self::WeakerSetting { .. } => Some("evaluation.accept_weaker"),
+            Self::LearnedInWorlds => Some("learn.against"),
             Self::SharedEpisodes { .. } => None,
         }
     }

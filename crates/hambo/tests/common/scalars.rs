@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hambo::dataset::{EpisodeMarks, Standardizer};
+use hambo::dataset::{Batch, EpisodeMarks, Standardizer};
 use hambo::dynamics::{Dynamics, MemberPrediction, Members, Prediction};
 use hambo::internals::{Arena, Game, Noise};
 use hambo::rollout::Limits;
@@ -47,7 +47,7 @@ impl Scalars {
         Arena {
             game,
             actions: ActionSpace::Within(limits),
-            logged: logged(),
+            logged: logged(self),
             states: Standardizer::of_scales(&[1.0]),
             learned_from: EpisodeMarks::default(),
             delta: 0.05,
@@ -137,11 +137,13 @@ pub(crate) fn task() -> Task {
     Task::new(starts, Some(Arc::new(Quadratic)), HORIZON)
 }
 
-/// Somebody who did too little.
-fn logged() -> (Array2<f32>, Array2<f32>) {
+/// Somebody who did too little, and what followed in the first world.
+fn logged(worlds: &Scalars) -> Batch {
     let states = Array2::from_shape_fn((400, 1), |(row, _)| row as f32 / 100.0 - 2.0);
     let actions = &states * -0.3;
-    (states, actions)
+    let next = |row: usize| worlds.next(0, states[[row, 0]], actions[[row, 0]]);
+    let next_states = Array2::from_shape_fn((400, 1), |(row, _)| next(row));
+    Batch { states, actions, rewards: Array1::zeros(400), next_states }
 }
 
 /// Small enough for these worlds.
