@@ -53,7 +53,7 @@ class Learner:
     learning_rate
         Adam's step for policy and critics.
     entropy_learning_rate
-        Adam's step for the entropy coefficient.
+        Adam's step for the entropy coefficient. Where logged steps alone teach, neither this nor the next is used.
     entropy_coef
         Entropy coefficient at the start, in units of the reward's standard deviation.
     discount
