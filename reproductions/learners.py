@@ -1,14 +1,14 @@
 """Policies that hambo and others learn from the same logs, and what they earn in truth.
 
-    python reproductions/learners.py [--only hopper] [--data medium] [--rows 100000] [--learners worlds td3_bc]
+    python reproductions/learners.py [--only hopper] [--data medium] [--rows 100000] [--learners logs td3_bc]
 
 Data sets are made as D4RL's were: `random` by uniform actions, `medium` by a SAC that was stopped early. All rows
 teach, because nothing is certified here. hambo learns by default settings, against whom the name says; d3rlpy's
-learners have its default settings, standardised observations, and as much processor time as `worlds` took for fit and
-learning. Scores are D4RL's: 0 for its random policy and 100 for its expert. One row each in `results/learners.csv`,
-from which a stopped run goes on; `worlds` runs first. `--short` gives hambo's learners a quarter of the steps of a fit
-and 12 rounds instead of 40, and d3rlpy's the time that takes; its table is `results/learners_short.csv`. Needs d3rlpy
-for its learners.
+learners have its default settings, standardised observations, and as much processor time as hambo's default, `logs`,
+took for fit and learning. Scores are D4RL's: 0 for its random policy and 100 for its expert. One row each in
+`results/learners.csv`, from which a stopped run goes on; `logs` runs first. `--short` gives hambo's learners a quarter
+of the steps of a fit and 12 rounds instead of 40, and d3rlpy's the time that takes; its table is
+`results/learners_short.csv`. Needs d3rlpy for its learners.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from tidy import Row, read_rows, write_rows
 import hambo
 
 RESULTS = Path(__file__).parent / "results"
-OURS = ["worlds", "ca", "da1", "mopo", "logs"]
+OURS = ["logs", "worlds", "ca", "da1", "mopo"]
 PEERS = ["bc", "td3_bc", "cql", "iql"]
 MEDIUM = 80_000
 """Training steps of the policy behind `medium`."""
@@ -186,9 +186,9 @@ def add(name: str, data: str, rows: int, seed: int, learner: str, models: Path, 
     unit: Row = {"environment": name, "data": data, "rows": rows, "seed": seed, "learner": learner}
     if place(unit) in known:
         return
-    first = known.get(place({**unit, "learner": "worlds"}))
+    first = known.get(place({**unit, "learner": OURS[0]}))
     if learner in PEERS and first is None:
-        raise SystemExit(f"{name} {data} {rows} {seed}: run `worlds` first, whose time the others have")
+        raise SystemExit(f"{name} {data} {rows} {seed}: run `{OURS[0]}` first, whose time the others have")
     seconds = None if first is None else float(first["processor_seconds"])
     # A process of its own, whose time is counted from its start.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:

@@ -346,7 +346,7 @@ def page() -> str:
     if table := learners(RECORD / "learners_short.csv"):
         lines += ["## Learning from logs, in short", ""]
         lines += ["Scores as D4RL's. Fits and learning were cut short, see the protocol. d3rlpy's learners had as much"]
-        lines += ["processor time as `worlds` took; hambo's others took what they took.", ""]
+        lines += ["processor time as `logs` took; hambo's others took what they took.", ""]
         lines += ["Who found nothing better kept the copy of the logged policy with which hambo's begin.", ""]
         lines += [*table, ""]
     return "\n".join(lines)
