@@ -356,11 +356,19 @@ RETURNS = ("logged", "promised", "truth", "truth_error", "worst_tenth", "bound")
 """Columns of `learners_judged.csv` that are returns."""
 
 
+TAUGHT = {
+    "zoo_learned": "zoo, from the logged steps",
+    "zoo_learned_worlds": "zoo, against worlds",
+    "gusty_cliff_learned": "`gusty_cliff` alone, from the logged steps",
+}
+"""Tables of learned policies."""
+
+
 def taught() -> list[str]:
     """What is certified of policies that hambo learned."""
     lines = ["| policies | certified | wrong, of these | bounds above the truth | earn more than the logs |"]
     lines += ["| -- | -- | -- | -- | -- |"]
-    for table, what in (("zoo_learned", "from the logged steps"), ("zoo_learned_worlds", "against worlds")):
+    for table, what in TAUGHT.items():
         rows = read_rows(RECORD / f"{table}.csv")
         certified = [row for row in rows if is_certified(row)]
         above = [row for row in rows if float(row["bound"]) > float(row["truth"])]
@@ -368,7 +376,7 @@ def taught() -> list[str]:
         if rows:
             seeds = sorted({int(row["seed"]) for row in rows})
             lines += [
-                f"| zoo, {what}, seeds {', '.join(map(str, seeds))} | {len(certified)} of {len(rows)} "
+                f"| {what}, seeds {', '.join(map(str, seeds))} | {len(certified)} of {len(rows)} "
                 f"| {share(len(wrong), len(certified))} | {len(above)} | {len(better)} of {len(rows)} |"
             ]
             for row in wrong:

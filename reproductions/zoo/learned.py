@@ -25,7 +25,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 import onnxruntime
 import unit
-from system import TRUTH_EPISODES, TRUTH_SEEDS, Array, Policy, make_logs, simulated_return
+from system import TRUTH_EPISODES, TRUTH_SEEDS, Array, Policy, System, make_logs, simulated_return
 from systems import SYSTEMS
 from tidy import Row, read_rows, write_rows
 
@@ -47,26 +47,32 @@ COLUMNS = [
 ]
 
 
+def taught(system: System, seed: int, against: str, path: Path) -> tuple[hambo.Learned, hambo.Model]:
+    """What half of the logs teach, and the worlds of the other half."""
+    ensemble = unit.read_settings()["ensemble"]
+    ensemble = hambo.Ensemble(learn_reward=system.learns_reward, tables=system.names_states, **ensemble)
+    halves = make_logs(system, seed).dataset(system).split(0.5, seed=seed)
+    teacher, judge = (hambo.fit(half, ensemble, seed=seed, progress=False) for half in halves)
+    found = hambo.learn(
+        teacher,
+        path,
+        dataclasses.replace(LEARNER, against=against),
+        horizon=system.horizon,
+        reward=None if system.learns_reward else system.reward,
+        termination=system.ended if system.ends else None,
+        seed=seed,
+        progress=False,
+    )
+    return found, judge
+
+
 def learned(name: str, seed: int, against: str) -> Row:
     """One row."""
-    system, begun, settings = SYSTEMS[name], time.monotonic(), unit.read_settings()
-    data = make_logs(system, seed).dataset(system)
-    teaching, rest = data.split(0.5, seed=seed)
-    ensemble = hambo.Ensemble(learn_reward=system.learns_reward, tables=system.names_states, **settings["ensemble"])
-    teacher, judge = (hambo.fit(part, ensemble, seed=seed, progress=False) for part in (teaching, rest))
+    system, begun = SYSTEMS[name], time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "policy.onnx"
-        found = hambo.learn(
-            teacher,
-            path,
-            dataclasses.replace(LEARNER, against=against),
-            horizon=system.horizon,
-            reward=None if system.learns_reward else system.reward,
-            termination=system.ended if system.ends else None,
-            seed=seed,
-            progress=False,
-        )
-        row = unit.evaluate(system, judge, str(path), seed, settings, {})
+        found, judge = taught(system, seed, against, path)
+        row = unit.evaluate(system, judge, str(path), seed, unit.read_settings(), {})
         truth, error = simulated_return(system, actor(path), TRUTH_SEEDS[0], TRUTH_EPISODES)
     said = {"system": name, "seed": seed, "truth": truth, "truth_error": error}
     said |= {"copied": found.rounds[0].mean, "promised": found.rounds[found.best_round].bound}

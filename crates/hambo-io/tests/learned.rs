@@ -42,11 +42,16 @@ fn learned_from(logged: &dyn Policy) -> [Array2<f32>; 2] {
     let read = OnnxPolicy::load(file.path(), 2, 2).unwrap();
     assert_eq!(read.learned_from(), Some(&EpisodeMarks::of(&data)));
     assert!(!read.learned_in_worlds());
-    let in_worlds = LearnSettings { against: LearnAgainst::Worlds, ..quick };
-    let taught = model.learn(&task, &in_worlds, &evaluation, Seed(2), &Silent).unwrap();
-    let other = tempfile::NamedTempFile::with_suffix(".onnx").unwrap();
-    write_policy(other.path(), &taught.policy).unwrap();
-    assert!(OnnxPolicy::load(other.path(), 2, 2).unwrap().learned_in_worlds());
+    // The policy rests in the first round, so that one round leaves the copy.
+    for (max_rounds, is_copy) in [(quick.max_rounds, false), (1, true)] {
+        let in_worlds =
+            LearnSettings { against: LearnAgainst::Worlds, max_rounds, ..quick.clone() };
+        let taught = model.learn(&task, &in_worlds, &evaluation, Seed(2), &Silent).unwrap();
+        assert_eq!(taught.best_round == 0, is_copy);
+        let other = tempfile::NamedTempFile::with_suffix(".onnx").unwrap();
+        write_policy(other.path(), &taught.policy).unwrap();
+        assert_eq!(OnnxPolicy::load(other.path(), 2, 2).unwrap().learned_in_worlds(), !is_copy);
+    }
     assert!(!read.is_stochastic());
     let states = data.all().slice(0, 200).states;
     let act = |policy: &dyn Policy| {

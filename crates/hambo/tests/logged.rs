@@ -181,6 +181,10 @@ impl Termination for Above {
 
 /// Climbs of ten steps from zero, which trip above one: reward 0.1, and -30 for the trip.
 fn climbs(episodes: usize) -> Dataset {
+    climbs_of(0..episodes)
+}
+
+fn climbs_of(numbers: impl Iterator<Item = usize>) -> Dataset {
     let rng = &mut Seed(4).stream("climbs");
     let one = |index: usize| {
         // One in twenty climbs fast enough to trip.
@@ -203,7 +207,7 @@ fn climbs(episodes: usize) -> Dataset {
             truncated: !tripped,
         }
     };
-    Dataset::from_episodes((0..episodes).map(one).collect()).unwrap()
+    Dataset::from_episodes(numbers.map(one).collect()).unwrap()
 }
 
 fn climbing_task(limit: f32) -> Task {
@@ -246,6 +250,21 @@ fn a_termination_that_contradicts_the_logs_is_a_doubt() {
     // Too early.
     let [missed, _, invented, ongoing] = contradicts(0.1).unwrap();
     assert!(missed == 0 && invented > 10 && ongoing > 1000, "{missed}, {invented} of {ongoing}");
+}
+
+#[test]
+fn a_termination_that_no_logged_episode_met_is_said_without_a_doubt() {
+    let never_trips = model(Blithe, &climbs_of((0..200).filter(|index| index % 20 != 0)));
+    let about_ends = |model: &Model, limit| {
+        let evaluation = found(model, &Climb(0.02), &climbing_task(limit));
+        let mut warnings = evaluation.warnings.into_iter();
+        warnings.find(|warning| matches!(warning, Warning::NoLoggedEnds { .. }))
+    };
+    let said = about_ends(&never_trips, 1.0).unwrap();
+    assert!(!said.disqualifies());
+    // 1 - .05^(1/190): so rare are ends that 190 episodes show none of them in one case of twenty.
+    assert!(said.to_string().contains("none of 190 logged") && said.to_string().contains("1.6 %"));
+    assert_eq!(about_ends(&model(Blithe, &climbs(200)), 1.0), None);
 }
 
 #[test]

@@ -116,6 +116,7 @@ fn kind(warning: &Warning) -> usize {
         Warning::UnlikeLogs { .. } => 25,
         Warning::OtherOpinions { .. } => 26,
         Warning::LearnedInWorlds => 27,
+        Warning::NoLoggedEnds { .. } => 28,
     }
 }
 
@@ -160,6 +161,7 @@ fn every_kind(variant: Variant) -> Vec<(Warning, bool)> {
             Warning::TerminationContradictsLogs { missed: 3, terminal: 4, invented: 5, ongoing: 6 },
             true,
         ),
+        (Warning::NoLoggedEnds { episodes: 60 }, false),
         (Warning::RewardContradictsLogs { difference: 1.0, varies: 1.0, higher: -1.0 }, true),
         (Warning::ForeignActions { objective: objective(), variant, share: 0.5 }, bounds),
         (Warning::AtLimits { objective: objective(), variant, share: 0.5 }, bounds),

@@ -51,10 +51,7 @@ impl<'a> Logs<'a> {
     pub(super) fn new(kept: &'a LoggedEpisodes, task: &'a Task) -> Result<Self> {
         let transitions = kept.transitions.transitions();
         let rows = transitions.rows();
-        let rewards = match &task.reward {
-            Some(rule) => task::reward(&**rule, &transitions)?,
-            None => kept.transitions.rewards.clone(),
-        };
+        let rewards = task.rewards_of(&kept.transitions)?;
         let ends = match &task.termination {
             Some(rule) => task::terminated(&**rule, &transitions)?,
             None => logged_ends(kept, rows),

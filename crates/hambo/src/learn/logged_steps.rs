@@ -17,13 +17,9 @@ pub(super) struct LoggedSteps(ReplayBatch);
 impl LoggedSteps {
     /// Logged steps by the rules of a task. Nobody knows how much was left of their episodes.
     pub(super) fn new(logged: &Batch, actions: &ActionSpace, task: &Task) -> Result<Self> {
-        let transitions = logged.transitions();
-        let rewards = match &task.reward {
-            Some(rule) => task::reward(&**rule, &transitions)?,
-            None => logged.rewards.clone(),
-        };
+        let rewards = task.rewards_of(logged)?;
         let ended = match &task.termination {
-            Some(rule) => task::terminated(&**rule, &transitions)?,
+            Some(rule) => task::terminated(&**rule, &logged.transitions())?,
             None => Array1::default(rewards.len()),
         };
         Ok(Self(ReplayBatch {

@@ -1,14 +1,11 @@
 //! Whether a certificate would abstain: what is learned must not only promise much, but stay where the logs were.
 
-use ndarray::Array1;
-
 use crate::error::Result;
 use crate::game::Game;
 use crate::model::Model;
 use crate::rollout::{Step, Support};
 use crate::settings::EvaluationSettings;
 use crate::support::DataSupport;
-use crate::task;
 use crate::variant::Variant;
 use crate::warning::Warning;
 use crate::watcher::Watcher;
@@ -50,14 +47,5 @@ impl<'a> Referee<'a> {
             step.beyond[row] || !self.support.holds(state, action, Some(std))
         };
         Ok(rows.map(is_off).collect())
-    }
-
-    /// What logged steps earn by the rules of a game.
-    pub(super) fn logged_rewards(&self, game: &Game<'_>) -> Result<Array1<f32>> {
-        let logged = &self.model.logged.transitions;
-        match &game.task.reward {
-            Some(rule) => task::reward(&**rule, &logged.transitions()),
-            None => Ok(logged.rewards.clone()),
-        }
     }
 }

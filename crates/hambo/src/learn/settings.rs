@@ -28,9 +28,10 @@ pub struct LearnSettings {
     pub leash: f64,
     /// Adam's step for policy and critics.
     pub learning_rate: f64,
-    /// Adam's step for the entropy coefficient.
+    /// Adam's step for the entropy coefficient; the logged steps alone teach with a leash in place of it.
     pub entropy_learning_rate: f64,
-    /// Entropy coefficient at the start, in units of the reward's standard deviation.
+    /// Entropy coefficient at the start, in units of the reward's standard deviation; the logged steps alone teach
+    /// with a leash in place of it.
     pub entropy_coef: f64,
     /// Largest discount inside the critics, who use the task's if that is smaller. The policy is judged by the
     /// task's.

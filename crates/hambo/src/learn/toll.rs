@@ -23,7 +23,7 @@ pub(super) struct Toll<'a> {
 
 impl<'a> Toll<'a> {
     pub(super) fn new(referee: Referee<'a>, game: &Game<'_>) -> Result<Self> {
-        let rewards = referee.logged_rewards(game)?;
+        let rewards = game.task.rewards_of(&referee.model.logged.transitions)?;
         let least = rewards.iter().copied().fold(f32::INFINITY, f32::min);
         let unit = rewards.mean().map_or(0.0, |mean| f64::from(mean - least));
         Ok(Self { referee, unit, height: 0.0 })

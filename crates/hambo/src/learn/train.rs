@@ -139,7 +139,8 @@ pub fn train(
         training.round(&mut course)?;
         keeper.keep(&mut course)?;
     }
-    let policy = training.policy(course.best, false);
+    let learned_in_worlds = course.best_round > 0 && settings.against != LearnAgainst::Logs;
+    let policy = LearnedPolicy { learned_in_worlds, ..training.policy(course.best, false) };
     Ok(Learned { policy, rounds: course.rounds, best_round: course.best_round })
 }
 
@@ -187,16 +188,18 @@ impl<'a> Training<'a> {
         let device = arena.game.dynamics.device();
         let learner = ActorCritic::new(d_s, d_s + 1, head, &settings.hidden, coef, device, rng);
         let Batch { states, actions, .. } = &arena.logged;
-        if states.nrows() > 0 && settings.clone_steps > 0 {
-            let mut actor = learner.actor().clone();
-            let rng = &mut seed.stream("learn: copying");
-            let states = arena.states.apply(states.view());
-            copy(&mut actor, &states, actions, &arena.actions, settings.clone_steps, rng);
-            let leash = Leash { to: actor.clone(), length: settings.leash };
-            let learner = learner.with_actor(actor);
-            return if self.leashes() { learner.on(leash) } else { learner };
+        if states.nrows() == 0 {
+            return learner;
         }
-        learner
+        let mut actor = learner.actor().clone();
+        let rng = &mut seed.stream("learn: copying");
+        let states = arena.states.apply(states.view());
+        copy(&mut actor, &states, actions, &arena.actions, settings.clone_steps, rng);
+        let learner = learner.with_actor(actor.clone());
+        match self.leashes() {
+            true => learner.on(Leash { to: actor, length: settings.leash }),
+            false => learner,
+        }
     }
 
     /// Critics who only ever see logged actions promise the most where nobody was, unless the policy stays near.
@@ -277,7 +280,7 @@ impl<'a> Training<'a> {
     fn policy(&self, actor: Mlps, explores: bool) -> LearnedPolicy {
         let (states, actions) = (self.arena.states.clone(), self.arena.actions.clone());
         let learned_from = self.arena.learned_from.clone();
-        let learned_in_worlds = self.settings.against != LearnAgainst::Logs;
+        let learned_in_worlds = false;
         LearnedPolicy { actor, states, actions, explores, learned_from, learned_in_worlds }
     }
 

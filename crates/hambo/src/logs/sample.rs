@@ -1,6 +1,8 @@
 //! A sample of the logged transitions that a model keeps: what rules, actions and the model's own
 //! predictions are compared with when a policy is evaluated.
 
+use std::collections::HashSet;
+
 use ndarray::{Array1, Array2, ArrayView1};
 
 use super::tensors::{Read, Written};
@@ -140,7 +142,7 @@ impl LoggedSample {
             && (self.actions.len() == action_dim || rows == 0)
     }
 
-    /// Where the task's rules say something else than what was logged.
+    /// Where the task's rules say something else than what was logged, or something that never was.
     pub(crate) fn contradictions(
         &self,
         task: &Task,
@@ -166,6 +168,10 @@ impl LoggedSample {
                     invented,
                     ongoing,
                 });
+            }
+            if terminal == 0 && !ends.iter().any(|&ended| ended) {
+                let episodes = self.episodes.iter().collect::<HashSet<_>>().len();
+                found.push(Warning::NoLoggedEnds { episodes });
             }
         }
         // Logs without rewards hold zeros.

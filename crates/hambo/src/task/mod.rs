@@ -23,6 +23,8 @@ mod present;
 use std::fmt;
 use std::sync::Arc;
 
+use ndarray::Array1;
+
 pub use against::{Against, Baseline};
 pub(crate) use ask::{act, log_probs, reward, terminated};
 pub use bounds::{RewardLimits, StateBounds, StateLimits};
@@ -35,7 +37,7 @@ pub use invariants::Invariants;
 pub use parts::{Policy, Reward, Simulator, Termination};
 pub(crate) use present::Asked;
 
-use crate::dataset::EpisodeMarks;
+use crate::dataset::{Batch, EpisodeMarks};
 use crate::error::{Error, Result};
 
 /// Where a return comes from: starts, rewards, ends, and how long to go on.
@@ -122,6 +124,14 @@ impl Task {
             return Err(Error::Setting { name: "margin", value, expected: "a number" });
         }
         Ok(())
+    }
+
+    /// What logged steps earn: by the rule, or as logged.
+    pub(crate) fn rewards_of(&self, logged: &Batch) -> Result<Array1<f32>> {
+        match &self.reward {
+            Some(rule) => reward(&**rule, &logged.transitions()),
+            None => Ok(logged.rewards.clone()),
+        }
     }
 
     /// The same task with the mean of a constraint in place of the return.

@@ -94,6 +94,11 @@ pub enum Warning {
         /// Other logged steps that were looked at.
         ongoing: usize,
     },
+    /// No logged episode ended as the termination says, so that no world knows what leads to that.
+    NoLoggedEnds {
+        /// How many episodes were looked at.
+        episodes: usize,
+    },
     /// The reward is not the logged one.
     RewardContradictsLogs {
         /// Mean absolute difference from the logged reward.
@@ -243,7 +248,7 @@ pub struct About<'a> {
 
 impl Warning {
     /// All short names.
-    pub const CODES: [&str; 28] = [
+    pub const CODES: [&str; 29] = [
         "not_converged",
         "under_trained",
         "outside_data",
@@ -253,6 +258,7 @@ impl Warning {
         "second_opinion",
         "more_ends",
         "termination_contradicts_logs",
+        "no_logged_ends",
         "reward_contradicts_logs",
         "foreign_actions",
         "at_limits",
@@ -286,6 +292,7 @@ impl Warning {
             Self::SecondOpinion { .. } => "second_opinion",
             Self::MoreEnds { .. } => "more_ends",
             Self::TerminationContradictsLogs { .. } => "termination_contradicts_logs",
+            Self::NoLoggedEnds { .. } => "no_logged_ends",
             Self::RewardContradictsLogs { .. } => "reward_contradicts_logs",
             Self::ForeignActions { .. } => "foreign_actions",
             Self::AtLimits { .. } => "at_limits",
@@ -335,6 +342,7 @@ impl Warning {
             Self::WeakCalibration { .. }
             | Self::FewCalibrationEpisodes { .. }
             | Self::TerminationContradictsLogs { .. }
+            | Self::NoLoggedEnds { .. }
             | Self::RewardContradictsLogs { .. }
             | Self::EstimatedNorm { .. }
             | Self::LearnedKernel
@@ -363,6 +371,7 @@ impl Warning {
     /// | `second_opinion` | yes | the model's own errors on the logs lead below the bound |
     /// | `more_ends` | yes | the cost of terminating is learned from too few terminations |
     /// | `termination_contradicts_logs`, `reward_contradicts_logs` | yes | the bound is on another task than the logged one |
+    /// | `no_logged_ends` | no | logs of those who never end are common, and say how often that was at most |
     /// | `foreign_actions`, `at_limits` | yes, of conservative variants | no data says what follows there |
     /// | `untested` | yes | nothing was asked of the worlds over most of the horizon |
     /// | `bounds_contradict_logs` | yes | states are kept where real ones do not stay |
@@ -404,7 +413,8 @@ impl Warning {
             Self::WeakerSetting { accepted, .. } => !accepted,
             Self::FewReplayed { episodes } => *episodes == 0,
             Self::SharedEpisodes { learned, .. } => *learned,
-            Self::EstimatedNorm { .. }
+            Self::NoLoggedEnds { .. }
+            | Self::EstimatedNorm { .. }
             | Self::LearnedKernel
             | Self::FewCalibrationEpisodes { .. }
             | Self::FewStarts { .. }

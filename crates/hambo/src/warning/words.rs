@@ -55,6 +55,12 @@ impl fmt::Display for Warning {
                 "the termination contradicts the logs: it goes on at {missed} of {terminal} logged \
                  ends, and ends at {invented} of {ongoing} other steps"
             ),
+            Self::NoLoggedEnds { episodes } => write!(
+                f,
+                "none of {episodes} logged episodes ends by the termination, so that no world knows what leads to \
+                 one; even of episodes like these, up to {:.1} % may",
+                100.0 * unseen_share(*episodes)
+            ),
             Self::RewardContradictsLogs { difference, varies, higher } => {
                 let direction = if *higher > 0.0 { "higher" } else { "lower" };
                 write!(
@@ -166,6 +172,11 @@ impl fmt::Display for Warning {
     }
 }
 
+/// Which share of all episodes something may be in, if it is in none of so many: 95 % sure.
+fn unseen_share(episodes: usize) -> f64 {
+    1.0 - 0.05_f64.powf(1.0 / episodes.max(1) as f64)
+}
+
 impl Warning {
     /// What to try next.
     pub fn help(&self) -> &'static str {
@@ -199,6 +210,10 @@ impl Warning {
             Self::TerminationContradictsLogs { .. } => {
                 "check its columns and units, and `next_` for the next state; if it differs on \
                  purpose, say so"
+            }
+            Self::NoLoggedEnds { .. } => {
+                "if an end does harm, give logs in which some episodes end, or make sure that this policy stays as \
+                 far from one as the logs"
             }
             Self::RewardContradictsLogs { .. } => {
                 "check its columns and units; if it differs on purpose, say so"
@@ -279,7 +294,7 @@ impl Warning {
             Self::Untested { .. } => Some("task.horizon"),
             Self::BoundsContradictLogs { .. } => Some("task.state_bounds"),
             Self::OnFloor { .. } => Some("task.floor"),
-            Self::OtherOpinions { .. } => None,
+            Self::OtherOpinions { .. } | Self::NoLoggedEnds { .. } => None,
             Self::WeakerSetting { .. } => Some("evaluation.accept_weaker"),
             Self::LearnedInWorlds => Some("learn.against"),
             Self::SharedEpisodes { .. } => None,
