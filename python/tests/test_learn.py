@@ -97,11 +97,14 @@ def test_a_policy_chooses_between_what_was_logged(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("against", ["worlds", "ca", "da1", "mopo"])
 def test_opponents_teach_as_well(model: hambo.EnsembleModel, tmp_path: Path, against: Any) -> None:
-    settings = dataclasses.replace(QUICK, against=against, branch=3, penalty=0.5)
-    learned = hambo.learn(model, tmp_path / "policy.onnx", settings, horizon=5, progress=False)
-    assert len(learned.rounds) == 3
-    found = hambo.evaluate(model, str(learned.path), horizon=5, episodes=50, progress=False)
-    assert any(warning.code == "learned_in_worlds" and warning.disqualifies for warning in found.warnings)
+    # Two rounds improve on a random policy, but not on a copy, which no world has taught.
+    for clone_steps, is_copy in ((0, False), (50, True)):
+        settings = dataclasses.replace(QUICK, against=against, branch=3, penalty=0.5, clone_steps=clone_steps)
+        learned = hambo.learn(model, tmp_path / "policy.onnx", settings, horizon=5, progress=False)
+        assert len(learned.rounds) == 3 and (learned.best_round == 0) == is_copy
+        found = hambo.evaluate(model, str(learned.path), horizon=5, episodes=50, progress=False)
+        doubts = {warning.code for warning in found.warnings if warning.disqualifies}
+        assert ("learned_in_worlds" not in doubts) == is_copy
 
 
 def test_halves_share_no_episode_where_episodes_are_alike_by_chance() -> None:
