@@ -153,6 +153,17 @@ def headline(parts: dict[str, list[Row]]) -> str:
     )
 
 
+def headline_of_learned() -> str:
+    """What they say, word for word, of policies that hambo learned by default."""
+    certified = [row for row in read_rows(RECORD / "zoo_learned.csv") if is_certified(row)]
+    wrong = sum(map(exceeds, certified))
+    _, most = interval(wrong, len(certified))
+    return (
+        f"of {len(certified)} certificates of policies that hambo learned from small logs, by worlds of other logs, "
+        f"{wrong or 'none'} {'are' if wrong > 1 else 'is'} above the truth (at most {100 * most:.0f} %)"
+    )
+
+
 def kinds(rows: list[Row]) -> list[str]:
     """The zoo by kind of policy."""
     lines = ["| policies of the zoo | wrong certificates | abstentions | power |", "| -- | -- | -- | -- |"]
@@ -371,7 +382,7 @@ def taught() -> list[str]:
     for table, what in TAUGHT.items():
         rows = read_rows(RECORD / f"{table}.csv")
         certified = [row for row in rows if is_certified(row)]
-        above = [row for row in rows if float(row["bound"]) > float(row["truth"])]
+        above = list(filter(exceeds, rows))
         wrong, better = [row for row in above if is_certified(row)], [r for r in rows if earns_more(r)]
         if rows:
             seeds = sorted({int(row["seed"]) for row in rows})
@@ -396,6 +407,11 @@ def taught() -> list[str]:
             f"| {row['verdict']}{': ' + row['reasons'] if row['reasons'] else ''} | {numbers['bound']} |"
         ]
     return lines if len(lines) > 2 else []
+
+
+def exceeds(row: Row) -> bool:
+    """A simulated truth."""
+    return float(row["bound"]) > float(row["truth"])
 
 
 def earns_more(row: Row) -> bool:

@@ -18,10 +18,10 @@ def test_the_page_is_what_its_tables_say() -> None:
 @pytest.mark.parametrize("name", ["README.md", "docs/trust.md"])
 def test_what_readers_see_first_is_what_the_tables_say(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    from page import headline, units  # type: ignore[import-not-found]
+    from page import headline, headline_of_learned, units  # type: ignore[import-not-found]
 
-    text = (SCRIPTS.parent / name).read_text(encoding="utf-8")
-    assert headline(units()) in " ".join(text.split())
+    text = " ".join((SCRIPTS.parent / name).read_text(encoding="utf-8").split())
+    assert headline(units()) in text and headline_of_learned() in text
 
 
 def test_intervals_are_those_of_clopper_and_pearson(monkeypatch: pytest.MonkeyPatch) -> None:
