@@ -149,7 +149,7 @@ def headline(parts: dict[str, list[Row]]) -> str:
     _, most = interval(wrong, certified)
     return (
         f"{wrong or 'none'} of {certified} certificates {'are' if wrong > 1 else 'is'} above the truth (at most "
-        f"{100 * most:.1f} % with 95 % confidence), and {abstained} of {len(rows)} evaluations abstain"
+        f"{100 * most:.1f} % with 95 % confidence), and {abstained} of {len(rows)} evaluations are INCONCLUSIVE"
     )
 
 
@@ -159,8 +159,9 @@ def headline_of_learned() -> str:
     wrong = sum(map(exceeds, certified))
     _, most = interval(wrong, len(certified))
     return (
-        f"of {len(certified)} certificates of policies that hambo learned from small logs, by worlds of other logs, "
-        f"{wrong or 'none'} {'are' if wrong > 1 else 'is'} above the truth (at most {100 * most:.0f} %)"
+        f"of {len(certified)} certificates of policies that hambo learned from one half of small logs, given by worlds "
+        f"of the other half, {wrong or 'none'} {'are' if wrong > 1 else 'is'} above the truth "
+        f"(at most {100 * most:.0f} %)"
     )
 
 
@@ -351,14 +352,15 @@ def page() -> str:
         ]
     if table := taught():
         lines += ["## Certificates of learned policies", ""]
-        lines += ["By worlds of other episodes than those that taught. They are counted here alone.", "", *table, ""]
+        lines += ["By worlds of other episodes than those that taught. They are counted here alone; Pendulum's are the"]
+        lines += ["part `learned` above.", "", *table, ""]
     if table := learners(RECORD / "learners.csv"):
         lines += ["## Learning from logs", "", "Scores as D4RL's, means over seeds.", "", *table, ""]
     if table := learners(RECORD / "learners_short.csv"):
         lines += ["## Learning from logs, in short", ""]
         lines += ["Scores as D4RL's. Fits and learning were cut short, see the protocol. d3rlpy's learners had as much"]
         lines += ["processor time as `logs` took; hambo's others took what they took.", ""]
-        lines += ["Who found nothing better kept the copy of the logged policy with which hambo's begin.", ""]
+        lines += ["A learner of hambo that found nothing better kept the copy of the logs with which it began.", ""]
         lines += [*table, ""]
     return "\n".join(lines)
 
@@ -396,7 +398,7 @@ def taught() -> list[str]:
     judged = read_rows(RECORD / "learners_judged.csv")
     if judged:
         lines += ["", "On a long horizon, 1,000 steps, after short fits:", ""]
-        lines += ["| data | from | the logs earn | promised | earns | a tenth at most | verdict | at least |"]
+        lines += ["| data | from | the logs earn | promised | earns | a tenth earn at most | verdict | bound |"]
         lines += ["| -- | -- | -- | -- | -- | -- | -- | -- |"]
     for row in judged:
         numbers = {name: f"{float(row[name]):,.0f}" for name in RETURNS}

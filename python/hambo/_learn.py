@@ -1,4 +1,4 @@
-"""Policies that are learned from logs, for what they will earn at the very least."""
+"""Policies that are learned from logs, near what was done in them."""
 
 from __future__ import annotations
 
@@ -104,15 +104,16 @@ class LearnRound:
     """How good the policy was after a round, in the model's worlds."""
 
     bound: float
-    """What the worlds promise at least."""
+    """The worlds' mean less their spread times a factor: it orders rounds, and is no lower bound."""
     mean: float
-    """What they promise on average."""
+    """What the worlds promise on average."""
     std_error: float
     """Its error over the starts."""
     worlds: list[float]
     """The mean return in every world."""
     doubts: list[str]
-    """Codes of the warnings that would speak against a certificate. Such a round is not kept."""
+    """Codes of the warnings that would speak against a certificate. Such a round is not kept,
+    unless it is the first, the copy, and none is without doubts."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,7 +146,7 @@ def learn(
     threads: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Learned:
-    """Learn a policy from the logs for what it earns at the very least, and write it as an ONNX file.
+    """Learn a policy from the logs, near what was done in them, and write it as an ONNX file.
 
     By default the logged steps alone teach it, near what was done. The round is kept whose limit over the model's
     worlds is the highest among those that stay so close to the logs that a certificate would not abstain; if there is

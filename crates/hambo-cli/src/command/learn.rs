@@ -71,6 +71,10 @@ fn described(learned: &Learned) -> String {
         0 => "no round was better than the copy of the logged policy, which is kept".to_owned(),
         round => format!("the best of {} rounds is number {round}", rounds.len() - 1),
     };
+    let own: BTreeSet<&str> = best.doubts.iter().map(Warning::code).collect();
+    if !own.is_empty() {
+        went += &format!("\nit leaves the data itself ({})", Vec::from_iter(own).join(", "));
+    }
     let promised_more =
         rounds.iter().filter(|round| round.bound > best.bound && !round.doubts.is_empty());
     let doubts: BTreeSet<&str> =

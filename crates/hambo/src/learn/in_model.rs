@@ -17,8 +17,7 @@ use crate::settings::EvaluationSettings;
 use crate::task::{Task, UniformPolicy};
 
 impl Model {
-    /// Learns a policy from the logs for what it earns at the very least, beginning with a copy of what was done in
-    /// them.
+    /// Learns a policy from the logs, beginning with a copy of what was done in them.
     ///
     /// Rounds are chosen by the limit over this model's worlds, with the noise and the factor that the replay of its
     /// logs demands. A round in which the policy leaves the data so far that a certificate would abstain does not

@@ -4,8 +4,8 @@
 //! What learns in worlds finds what all of them get wrong, other ones of the same kind of logs included, and
 //! then no certificate is to be relied on; see docs/learn.md for how often.
 //!
-//! The paper's `max over policies, min over worlds` is here, too. What is raised is the certificate's own
-//! criterion, the limit b = J̄ - q √(1 + 1/K) s over the worlds' returns J_k. Its derivative by J_k is
+//! The paper's `max over policies, min over worlds` is here, too. What is raised is the certificate's limit as far
+//! as worlds differ, b = J̄ - q √(1 + 1/K) s over the worlds' returns J_k. Its derivative by J_k is
 //!
 //!   w_k = 1/K - q √(1 + 1/K) (J_k - J̄) / ((K - 1) s)
 //!

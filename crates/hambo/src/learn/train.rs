@@ -70,9 +70,11 @@ pub struct LearnRound {
     pub worlds: Vec<f64>,
     /// Over worlds and starts.
     pub mean: Estimate,
-    /// The criterion: what the worlds promise at least.
+    /// The criterion: the worlds' mean less their spread times the factor. It orders policies and is no lower bound:
+    /// a certificate also counts the offset of the replay, and the error of the starts.
     pub bound: f64,
-    /// What would speak against a certificate: such a round is not kept.
+    /// What would speak against a certificate: such a round is not kept, unless it is the first, the copy, and none is
+    /// without doubts.
     #[serde(default)]
     pub doubts: Vec<Warning>,
 }

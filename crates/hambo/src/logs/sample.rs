@@ -252,8 +252,6 @@ impl LoggedActions {
     }
 }
 
-/// At most `most` of the rows, at random: even steps would meet the same steps of every episode again
-/// where all are of one length.
 /// The number at that place among those that are not in the list, which is in increasing order.
 fn not_among(listed: &[usize], place: usize) -> usize {
     let (mut low, mut high) = (0, listed.len());

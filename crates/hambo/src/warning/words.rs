@@ -58,7 +58,8 @@ impl fmt::Display for Warning {
             Self::NoLoggedEnds { episodes } => write!(
                 f,
                 "none of {episodes} logged episodes ends by the termination, so that no world knows what leads to \
-                 one; even of episodes like these, up to {:.1} % may",
+                 one: of the logged policies' episodes at most {:.1} % do (95 % confidence), of this one's \
+                 perhaps more",
                 100.0 * unseen_share(*episodes)
             ),
             Self::RewardContradictsLogs { difference, varies, higher } => {
