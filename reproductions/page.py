@@ -155,12 +155,13 @@ def headline(parts: dict[str, list[Row]]) -> str:
 
 def headline_of_learned() -> str:
     """What they say, word for word, of policies that hambo learned by default."""
-    certified = [row for row in read_rows(RECORD / "zoo_learned.csv") if is_certified(row)]
+    rows = [row for name in ("zoo_learned", "learners_judged") for row in read_rows(RECORD / f"{name}.csv")]
+    certified = list(filter(is_certified, rows))
     wrong = sum(map(exceeds, certified))
     _, most = interval(wrong, len(certified))
     return (
-        f"of {len(certified)} certificates of policies that hambo learned from one half of small logs, given by worlds "
-        f"of the other half, {wrong or 'none'} {'are' if wrong > 1 else 'is'} above the truth "
+        f"of {len(certified)} certificates of policies that hambo learned, given by worlds of other episodes than "
+        f"those that taught, {wrong or 'none'} {'are' if wrong > 1 else 'is'} above the truth "
         f"(at most {100 * most:.0f} %)"
     )
 
