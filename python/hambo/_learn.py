@@ -33,7 +33,7 @@ class Learner:
     ----------
     against
         "logs" for nobody: it learns from the logged steps alone and stays near what was done, and the worlds only
-        judge. "worlds" for the certificate's own criterion: all worlds, the more so the worse the policy does in them.
+        judge. "worlds" for the limit over them: all worlds, the more so the worse the policy does in them.
         "ca" or "da1" for the paper's adversaries, which learn beside the policy; "mopo" for a penalty on what the
         model does not know.
     penalty
@@ -148,7 +148,7 @@ def learn(
 ) -> Learned:
     """Learn a policy from the logs, near what was done in them, and write it as an ONNX file.
 
-    By default the logged steps alone teach it, near what was done. The round is kept whose limit over the model's
+    By default the logged steps alone teach it. The round is kept whose limit over the model's
     worlds is the highest among those that stay so close to the logs that a certificate would not abstain; if there is
     none, the copy of the logged policy.
 
