@@ -71,17 +71,16 @@ fn described(learned: &Learned) -> String {
         0 => "no round was better than the copy of the logged policy, which is kept".to_owned(),
         round => format!("the best of {} rounds is number {round}", rounds.len() - 1),
     };
-    let own: BTreeSet<&str> = best.doubts.iter().map(Warning::code).collect();
+    let own = codes(&best.doubts);
     if !own.is_empty() {
-        went += &format!("\nit leaves the data itself ({})", Vec::from_iter(own).join(", "));
+        went += &format!("\nit leaves the data itself ({own})");
     }
     let promised_more =
         rounds.iter().filter(|round| round.bound > best.bound && !round.doubts.is_empty());
-    let doubts: BTreeSet<&str> =
-        promised_more.clone().flat_map(|round| &round.doubts).map(Warning::code).collect();
+    let doubts = codes(promised_more.clone().flat_map(|round| &round.doubts));
     if !doubts.is_empty() {
-        let (rounds, codes) = (promised_more.count(), Vec::from_iter(doubts).join(", "));
-        went += &format!("\nrounds that promised more and left the data: {rounds} ({codes})");
+        let rounds = promised_more.count();
+        went += &format!("\nrounds that promised more and left the data: {rounds} ({doubts})");
     }
     format!(
         "{went}\nin the worlds of the same episodes: at least {}, {} on average\n\
@@ -92,4 +91,10 @@ fn described(learned: &Learned) -> String {
         number(first.bound),
         number(first.mean.mean),
     )
+}
+
+/// Every code once.
+fn codes<'a>(doubts: impl IntoIterator<Item = &'a Warning>) -> String {
+    let codes: BTreeSet<&str> = doubts.into_iter().map(Warning::code).collect();
+    Vec::from_iter(codes).join(", ")
 }
