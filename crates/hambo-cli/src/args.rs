@@ -104,7 +104,7 @@ pub(crate) enum Command {
     Rank(Rank),
     /// Say what a fit and evaluations will cost on this machine, without doing them
     Plan(Plan),
-    /// Learn a policy from logs, for what it will earn at the very least
+    /// Learn a policy from logs, near what was done in them
     Learn(Learn),
     /// Draw the report of a finished run again, or its figures
     Report(Report),
