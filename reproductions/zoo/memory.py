@@ -65,6 +65,7 @@ def rows_of(seed: int, history: int) -> list[Row]:
                 horizon=system.horizon,
                 seed=seed,
                 progress=False,
+                accept_weaker=unit.SMALLER,
                 **settings["evaluation"],
                 **changes,
             )
