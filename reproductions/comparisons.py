@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean, median
 
-from authors import AUTHORS
+from authors import AUTHORS, LEARNERS
 from tidy import Row, read_rows
 
 CONSERVATIVE = ["CA", "DA1", "DAinf"]
@@ -136,11 +136,12 @@ def learners(table: Path) -> list[str]:
     if not rows:
         return []
     names = list(dict.fromkeys(row["learner"] for row in rows))
-    lines = ["| data | seeds | " + " | ".join(names) + " |", "|" + " -- |" * (len(names) + 2)]
+    lines = ["| data | seeds | " + " | ".join(names) + " | the paper's CA, DA1 |", "|" + " -- |" * (len(names) + 3)]
     for data in dict.fromkeys((row["environment"], row["data"], row["rows"]) for row in rows):
         mine = [row for row in rows if (row["environment"], row["data"], row["rows"]) == data]
         cells = [score([row for row in mine if row["learner"] == name]) for name in names]
         environment, kind, size = data
         seeds = len({row["seed"] for row in mine})
+        cells.append(", ".join(map(str, LEARNERS.get((environment, kind), {}).values())))
         lines.append(f"| {environment}, {kind}, n = {int(size):,} | {seeds} | " + " | ".join(cells) + " |")
     return lines

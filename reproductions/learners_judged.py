@@ -73,9 +73,7 @@ def earned(policy: Behaviour, name: str, seed: int) -> Row:
 
 def judged(name: str, seed: int, against: str, models: Path, is_short: bool) -> Row:
     """One row."""
-    (teacher, logged), (judge, _) = (
-        model_of(name, number, seed, models, is_short) for number in (seed, LATER + seed)
-    )
+    (teacher, logged), (judge, _) = (model_of(name, number, seed, models, is_short) for number in (seed, LATER + seed))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "policy.onnx"
         learner = hambo.Learner(against=against, **(SHORT[1] if is_short else {}))  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ _CHANGES: dict[type, dict[str, dict[str, Any]]] = {
     # There are always ten networks: with fewer worlds the limit over them says less.
     Ensemble: {
         "quick": {"hidden": (64, 64), "max_steps": 1_000},
-        "thorough": {"max_steps": 20_000, "patience": 40},
+        "thorough": {"max_steps": 25_000, "patience": 40},
     },
     GaussianProcess: {
         "quick": {"starts": 1, "likelihood_rows": 200},

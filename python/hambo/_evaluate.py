@@ -168,7 +168,8 @@ def evaluate(
         it.
     accept_weaker
         Settings weaker than the defaults that may nevertheless lead to the verdict ``"certified"``, by name, such as
-        ``"beta"`` or ``"thresholds.outside_data"``; warnings name them.
+        ``"beta"`` or ``"thresholds.outside_data"``, and of the fit ``"max_steps"`` and ``"hidden"``; warnings name
+        them.
     allow
         Warnings that may nevertheless lead to the verdict ``"certified"``, by code, such as ``"at_limits"``; the
         verdict of the command and the report name them.

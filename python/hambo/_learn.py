@@ -49,7 +49,8 @@ class Learner:
     leash
         How far a policy that learns from the logged steps alone may go from that copy, in nats of relative entropy per
         column of the actions, or per choice between a few. What goes one standard deviation from what was done goes
-        half a nat.
+        half a nat. It is halved after a round after which a certificate would abstain, and doubled, up to this, after
+        another one.
     learning_rate
         Adam's step for policy and critics.
     entropy_learning_rate

@@ -270,7 +270,8 @@ def fit(
         `Ensemble` (the default) or `GaussianProcess`.
     effort
         ``"quick"`` for small networks and few steps, ``"thorough"`` for more steps. What the settings were given wins.
-        Bounds from a quick model are a first look, and their results say that they are quick.
+        Bounds from a quick model are a first look, which certifies nothing unless ``accept_weaker`` of an evaluation
+        names ``max_steps`` and ``hidden``.
     seed
         The same seed and data give the same model, on any number of threads.
     calibration_share

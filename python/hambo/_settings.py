@@ -56,7 +56,8 @@ class Ensemble(_RemembersGiven):
         Size of the frozen random function that each network is added to, in standard deviations of the target; zero
         for none. Networks agree where the data makes them, and nowhere else.
     hidden
-        Widths of the hidden layers; none makes the model linear.
+        Widths of the hidden layers; none makes the model linear. With fewer units in all than by default nothing is
+        certified, unless ``accept_weaker`` of an evaluation names ``"hidden"``.
     activation
         What hidden layers do with their sums: ``"silu"``, which is smooth, or ``"relu"``.
     least_squares
@@ -75,7 +76,8 @@ class Ensemble(_RemembersGiven):
         Rows per gradient step.
     max_steps
         Most gradient steps. By default they grow with the data: 2,500 for 10,000 rows and otherwise in proportion to
-        the square root, but not below 1,000 nor above 25,000.
+        the square root, but not below 1,000 nor above 25,000. With fewer than that nothing is certified, unless
+        ``accept_weaker`` of an evaluation names ``"max_steps"``.
     evaluate_every
         Steps between two looks at the held-out likelihood.
     patience

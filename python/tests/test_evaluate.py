@@ -154,7 +154,8 @@ def test_verdicts_follow_the_threshold(model: hambo.Model) -> None:
     assert found.verdict(-1e9) == "inconclusive"
     disqualifying = {warning.code for warning in found.warnings if warning.disqualifies}
     assert "weaker_setting" in disqualifying
-    [weaker] = [warning for warning in found.warnings if warning.code == "weaker_setting"]
+    weaker, *of_fit = [warning for warning in found.warnings if warning.code == "weaker_setting"]
+    assert [warning.details["setting"] for warning in of_fit] == ["max_steps", "hidden"]
     assert weaker.details == {
         "setting": "variants",
         "value": "DAinf, DS",
@@ -169,7 +170,7 @@ def test_accepted_weaknesses_and_loose_thresholds_certify(model: hambo.Model) ->
         weak_calibration=1.0, persistent_errors=1.0, outside_data=1.0, skewed_returns=1e9, reward_difference=1e9
     )
     names = [f"thresholds.{name}" for name in ("weak_calibration", "persistent_errors", "outside_data")]
-    names += ["thresholds.skewed_returns", "thresholds.reward_difference", "variants"]
+    names += ["thresholds.skewed_returns", "thresholds.reward_difference", "variants", "max_steps", "hidden"]
     found = hambo.evaluate(model, still, thresholds=loose, accept_weaker=names, **QUICK)
     assert {warning.code for warning in found.warnings if warning.disqualifies} == set()
     assert found.verdict(-1e9) == "certified"

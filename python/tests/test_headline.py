@@ -26,6 +26,8 @@ ACCEPTED: dict[str, Any] = {
         "thresholds.skewed_returns",
         "thresholds.reward_difference",
         "variants",
+        "max_steps",
+        "hidden",
     ],
 }
 

@@ -18,15 +18,16 @@ def test_the_page_is_what_its_tables_say() -> None:
 @pytest.mark.parametrize("name", ["README.md", "docs/trust.md"])
 def test_what_readers_see_first_is_what_the_tables_say(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    from page import headline, headline_of_learned, units  # type: ignore[import-not-found]
+    from page import RECORD, headline, units  # type: ignore[import-not-found]
+    from taught import headline as of_learned  # type: ignore[import-not-found]
 
     text = " ".join((SCRIPTS.parent / name).read_text(encoding="utf-8").split())
-    assert headline(units()) in text and headline_of_learned() in text
+    assert headline(units()) in text and of_learned(RECORD) in text
 
 
 def test_intervals_are_those_of_clopper_and_pearson(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    from page import share
+    from intervals import share  # type: ignore[import-not-found]
 
     # None of n is at most 1 - 0.025^(1/n); the others by scipy.stats.beta.ppf.
     assert share(0, 59) == "0 of 59 = 0.0% [0.0%, 6.1%]"

@@ -40,8 +40,8 @@ pub(crate) fn result(document: &ResultDocument, verdict: &Verdict, quiet: bool) 
     text + &conclusion
 }
 
-/// Every warning and every note once: the same may hold for the return and for constraints. What was
-/// accepted stands in the verdict.
+/// Every warning and every note once: the same may hold for the return and for constraints; and what helps against
+/// several in a row, after the last of them. What was accepted stands in the verdict.
 fn remarks(document: &ResultDocument) -> String {
     let is_open =
         |warning: &&Warning| !matches!(warning, Warning::WeakerSetting { accepted: true, .. });
@@ -53,15 +53,17 @@ fn remarks(document: &ResultDocument) -> String {
     let notes = document.notes.iter();
     let notes = notes.map(|note| ("note:".to_owned(), note.message.clone(), note.help.clone()));
     let mut said = Vec::new();
-    let mut text = String::new();
     for remark in warnings.chain(notes) {
-        if said.contains(&remark) {
-            continue;
+        if !said.contains(&remark) {
+            said.push(remark);
         }
-        let (kind, message, help) = &remark;
+    }
+    let mut text = String::new();
+    for (index, (kind, message, help)) in said.iter().enumerate() {
         text += &format!("{}\n", wrap(&format!("{} {message}", styled(NOTICE, kind)), 0, 2));
-        text += &format!("{}\n", wrap(&format!("help: {help}"), 2, 4));
-        said.push(remark);
+        if said.get(index + 1).is_none_or(|(_, _, next)| next != help) {
+            text += &format!("{}\n", wrap(&format!("help: {help}"), 2, 4));
+        }
     }
     text
 }

@@ -167,6 +167,11 @@ impl ActorCritic {
         Self { leash: Some(leash), ..self }
     }
 
+    /// Makes the leash longer or shorter, if there is one.
+    pub(crate) fn set_leash(&mut self, length: f64) {
+        self.leash.iter_mut().for_each(|leash| leash.length = length);
+    }
+
     /// The mean choice of a Gaussian.
     pub(crate) fn mean(&self, seen: Tensor<2>) -> Array2<f32> {
         let raw = self.actor.outputs(seen);

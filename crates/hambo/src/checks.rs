@@ -5,12 +5,12 @@ use ndarray::{Array1, Array2, Axis};
 use crate::bound::Estimate;
 use crate::dynamics::Confidence;
 use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::model::{FitReport, Model};
 use crate::opinions::{Baselines, Method};
 use crate::settings::EvaluationSettings;
 use crate::task::{self, Against, Baseline, InitialStates, StateBounds, Task};
 use crate::variant::Variant;
-use crate::warning::Warning;
+use crate::warning::{Warning, WeakerSetting};
 
 /// Pieces of episodes that last for less of the horizon do not show what errors lead to in all of it.
 pub(crate) const ENOUGH_COVERED: f64 = 0.5;
@@ -39,7 +39,7 @@ pub(crate) fn of_model(
     confidence: Option<&Confidence>,
 ) -> Result<Vec<Warning>> {
     let (dynamics, thresholds) = (&*model.dynamics, &settings.thresholds);
-    let mut warnings = weaker_settings(settings, dynamics.members());
+    let mut warnings = weaker_settings(settings, model);
     warnings.extend(confidence.into_iter().flat_map(of_proof));
     // Worlds draw no Gaussian noise and have no box to be calibrated, and logged episodes that are played
     // again tell what errors that follow each other do to a return.
@@ -173,17 +173,26 @@ pub(crate) fn of_baseline(model: &Model, task: &Task) -> Result<()> {
     if is_logged && are_short { Err(Error::LogsTooShort) } else { Ok(()) }
 }
 
-fn weaker_settings(settings: &EvaluationSettings, members: usize) -> Vec<Warning> {
+fn weaker_settings(settings: &EvaluationSettings, model: &Model) -> Vec<Warning> {
     let is_accepted = |name: &str| settings.accept_weaker.iter().any(|accepted| accepted == name);
-    let weaker = settings.weaker(members).into_iter();
+    let weaker = settings.weaker(model.dynamics.members()).into_iter();
     weaker
+        .chain(of_fit(&model.report))
         .map(|weaker| Warning::WeakerSetting {
-            accepted: is_accepted(weaker.name),
-            setting: weaker.name.into(),
+            accepted: is_accepted(&weaker.name),
+            setting: weaker.name,
             value: weaker.value,
             default: weaker.default,
         })
         .collect()
+}
+
+/// What the settings of its fit let a model know less of.
+fn of_fit(report: &FitReport) -> Vec<WeakerSetting> {
+    match report {
+        FitReport::Ensemble(report) => report.weaker.clone(),
+        FitReport::Table(_) | FitReport::Gp(_) => Vec::new(),
+    }
 }
 
 /// What a proof takes for granted and nobody has vouched for.

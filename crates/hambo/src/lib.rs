@@ -142,7 +142,7 @@ pub use thresholds::Thresholds;
 pub use unseen::Unseen;
 pub use variant::Variant;
 pub use verdict::Verdict;
-pub use warning::{About, Warning};
+pub use warning::{About, Warning, WeakerSetting};
 pub use whereabouts::Whereabouts;
 pub use worlds::WorldsLimit;
 

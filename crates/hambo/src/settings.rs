@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::opinions::BaselineSettings;
 use crate::thresholds::Thresholds;
 use crate::variant::Variant;
-use crate::warning::Warning;
+use crate::warning::{Warning, WeakerSetting};
 
 /// How a policy is evaluated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ pub struct EvaluationSettings {
     /// warnings about it.
     pub rules_differ: bool,
     /// Settings weaker than the defaults that may nevertheless lead to CERTIFIED, by name: `beta`,
-    /// `noise`, `variants`, `adversary.patience`, `thresholds.outside_data`, ...
+    /// `noise`, `variants`, `adversary.patience`, `thresholds.outside_data`, ...; of the fit, `max_steps`, `hidden`.
     pub accept_weaker: Vec<String>,
     /// Warnings that may nevertheless lead to CERTIFIED, by code, such as `at_limits`. The verdict names them.
     pub allow: Vec<String>,
@@ -76,14 +76,6 @@ impl Default for EvaluationSettings {
             allow: Vec::new(),
         }
     }
-}
-
-/// A setting with which a bound is higher, or a warning rarer, than with the defaults.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct WeakerSetting {
-    pub(crate) name: &'static str,
-    pub(crate) value: String,
-    pub(crate) default: String,
 }
 
 impl EvaluationSettings {
@@ -153,8 +145,8 @@ impl EvaluationSettings {
             return weaker;
         }
         let usual = Self::default();
-        let mut add = |name, value: String, default: String| {
-            weaker.push(WeakerSetting { name, value, default });
+        let mut add = |name: &str, value: String, default: String| {
+            weaker.push(WeakerSetting::new(name, value, default));
         };
         let has_worlds = played.contains(&Variant::Worlds);
         if self.beta < usual.beta && !has_worlds {
@@ -211,7 +203,8 @@ mod tests {
         settings.adversary.tolerance = 0.5;
         settings.thresholds.outside_data = 1.0;
         settings.thresholds.weak_calibration = 0.001;
-        let names: Vec<&str> = settings.weaker(5).iter().map(|weaker| weaker.name).collect();
+        let weaker = settings.weaker(5);
+        let names: Vec<&str> = weaker.iter().map(|weaker| &*weaker.name).collect();
         let expected = [
             "beta",
             "narrow_box",

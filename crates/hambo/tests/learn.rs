@@ -98,7 +98,8 @@ fn a_policy_learned_from_slow_walks_is_faster_and_certified_by_worlds_that_did_n
         max_rounds: 10,
         ..Default::default()
     };
-    let evaluation = EvaluationSettings { episodes: 1_000, ..Default::default() };
+    let accept_weaker = ["max_steps", "hidden"].map(String::from).to_vec();
+    let evaluation = EvaluationSettings { episodes: 1_000, accept_weaker, ..Default::default() };
     let learned = teacher.learn(&task, &quick, &evaluation, Seed(2), &Silent).unwrap();
     let truth = |policy: &dyn Policy| {
         let streams = &mut Streams::new(Seed(3), "truth");

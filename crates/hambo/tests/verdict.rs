@@ -1,15 +1,23 @@
 //! The verdict, and what each kind of warning means for it.
 
 use crate::common::{LinearModel, policy, reward};
+use hambo::dynamics::ensemble::EnsembleReport;
 use hambo::{
-    ConstraintResult, Evaluation, EvaluationSettings, InitialStates, Seed, Silent, Task, Variant,
-    Verdict, Warning,
+    ConstraintResult, Evaluation, EvaluationSettings, FitReport, InitialStates, Model, Seed,
+    Silent, Task, Variant, Verdict, Warning, WeakerSetting,
 };
 use ndarray::array;
 
 /// An evaluation by the worst member of a linear model, with these settings.
 fn evaluate(settings: EvaluationSettings) -> Evaluation {
-    let model = crate::common::calibrated(LinearModel::three_members(0.2));
+    evaluate_in(&model(), settings)
+}
+
+fn model() -> Model {
+    crate::common::calibrated(LinearModel::three_members(0.2))
+}
+
+fn evaluate_in(model: &Model, settings: EvaluationSettings) -> Evaluation {
     let task = Task::new(InitialStates::Fixed(array![[1.0, -2.0]]), reward(), 5);
     let settings = EvaluationSettings { variants: vec![Variant::DaInf], episodes: 50, ..settings };
     model.evaluate(&policy(), &task, &settings, Seed(0), &Silent).unwrap()
@@ -242,6 +250,30 @@ fn weaker_settings_are_said_and_certify_only_if_they_are_accepted_by_name() {
     let word = "CERTIFIED WITH WEAKER SETTINGS (beta = 0.5, noise = false, variants = DAinf)";
     assert_eq!(verdict.to_string(), word);
     assert_eq!(verdict.word(), "CERTIFIED");
+}
+
+#[test]
+fn a_fit_with_weaker_settings_certifies_only_if_they_are_accepted_by_name() {
+    let mut short = model();
+    let [name, value, default] = ["max_steps", "2000", "7905"].map(String::from);
+    short.report = FitReport::Ensemble(EnsembleReport {
+        steps: 2_000,
+        best_step: 2_000,
+        held_out: Vec::new(),
+        weaker: vec![WeakerSetting { name, value, default }],
+    });
+    let verdict = |accepted: &[&str]| {
+        let accepted = accepted.iter().chain(&["variants"]);
+        let accept_weaker = accepted.map(ToString::to_string).collect();
+        let settings = EvaluationSettings { accept_weaker, ..Default::default() };
+        let found = evaluate_in(&short, settings);
+        Verdict::of(&found, Some(found.lower_bound.unwrap() - 1.0))
+    };
+    let Verdict::Inconclusive { warnings } = verdict(&[]) else { panic!("certified") };
+    let [warning] = &warnings[..] else { panic!("{warnings:?}") };
+    assert_eq!(warning.to_string(), "`max_steps` is 2000, weaker than the default 7905");
+    let word = "CERTIFIED WITH WEAKER SETTINGS (variants = DAinf, max_steps = 2000)";
+    assert_eq!(verdict(&["max_steps"]).to_string(), word);
 }
 
 #[test]

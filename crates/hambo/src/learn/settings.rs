@@ -24,7 +24,8 @@ pub struct LearnSettings {
     pub clone_steps: usize,
     /// How far a policy that learns from the logged steps alone may go from that copy, in nats of relative entropy
     /// per column of the actions, or per choice between a few. What goes one standard deviation from what was done
-    /// goes half a nat.
+    /// goes half a nat. It is halved after a round after which a certificate would abstain, and doubled, up to this,
+    /// after another one.
     pub leash: f64,
     /// Adam's step for policy and critics.
     pub learning_rate: f64,

@@ -40,6 +40,9 @@ const LEASH_COEF: f64 = 1.0;
 /// Adam's step for that.
 const LEASH_RATE: f64 = 3e-3;
 
+/// Factor by which the leash gets shorter after a round with doubts, and longer again after one without.
+const LEASH_CHANGE: f64 = 2.0;
+
 /// Where a policy is learned.
 #[derive(Debug)]
 pub struct Arena<'a> {
@@ -144,6 +147,19 @@ pub fn train(
     let learned_in_worlds = course.best_round > 0 && settings.against != LearnAgainst::Logs;
     let policy = LearnedPolicy { learned_in_worlds, ..training.policy(course.best, false) };
     Ok(Learned { policy, rounds: course.rounds, best_round: course.best_round })
+}
+
+/// How long the leash is after these rounds, at most as given: where the policy left the data, it is called back. If the
+/// copy itself leaves the data, that says nothing about the leash.
+fn leash_after(rounds: &[LearnRound], most: f64) -> f64 {
+    let is_doubtful = |round: &LearnRound| !round.doubts.is_empty();
+    if rounds.first().is_some_and(is_doubtful) {
+        return most;
+    }
+    rounds.iter().fold(most, |length, round| match is_doubtful(round) {
+        true => length / LEASH_CHANGE,
+        false => most.min(length * LEASH_CHANGE),
+    })
 }
 
 struct Training<'a> {
@@ -258,6 +274,7 @@ impl<'a> Training<'a> {
         opponent.explore(&self.exploration(&policy, round), &mut memory)?;
         let scale = *course.reward_scale.get_or_insert_with(|| pools.reward_scale());
         let weights = opponent.weights();
+        learner.set_leash(leash_after(rounds, settings.leash));
         for step in 0..settings.gradient_steps {
             opponent.learn(settings.batch_size, rng);
             let batch = pools.sample(&weights, settings.batch_size, rng);
@@ -376,5 +393,34 @@ impl<'a> Training<'a> {
         let metric = so_far.last().map(|round| ("bound in the worlds", round.bound));
         let (step, of) = (so_far.len(), self.settings.max_rounds);
         report(self.observer, &Event { stage: "learn", step, of, metric })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leash(doubtful: &[bool]) -> f64 {
+        let round = |&is_doubtful: &bool| LearnRound {
+            worlds: Vec::new(),
+            mean: Estimate::of(&[0.0, 0.0]),
+            bound: 0.0,
+            doubts: if is_doubtful { vec![Warning::LearnedKernel] } else { Vec::new() },
+        };
+        leash_after(&doubtful.iter().map(round).collect::<Vec<_>>(), 1.0)
+    }
+
+    #[test]
+    fn the_leash_is_shorter_after_doubts_and_never_longer_than_was_asked_for() {
+        assert_eq!(leash(&[false]), 1.0);
+        assert_eq!(leash(&[false, false, false]), 1.0);
+        assert_eq!(leash(&[false, true, true]), 0.25);
+        assert_eq!(leash(&[false, true, true, false]), 0.5);
+        assert_eq!(leash(&[false, true, false, false]), 1.0);
+    }
+
+    #[test]
+    fn a_copy_with_doubts_of_its_own_says_nothing_about_the_leash() {
+        assert_eq!(leash(&[true, true, true]), 1.0);
     }
 }

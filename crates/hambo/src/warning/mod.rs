@@ -235,6 +235,27 @@ pub enum Warning {
     },
 }
 
+/// A setting with which a bound is higher, or a warning rarer, than with the defaults.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WeakerSetting {
+    /// Its name.
+    pub name: String,
+    /// What it is set to.
+    pub value: String,
+    /// What it is by default.
+    pub default: String,
+}
+
+impl WeakerSetting {
+    pub(crate) fn new(
+        name: &str,
+        value: impl std::fmt::Display,
+        default: impl std::fmt::Display,
+    ) -> Self {
+        Self { name: name.into(), value: value.to_string(), default: default.to_string() }
+    }
+}
+
 /// What a warning is about, as far as it is about one thing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct About<'a> {

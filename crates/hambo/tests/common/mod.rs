@@ -199,6 +199,7 @@ pub(crate) fn calibrated(dynamics: impl Dynamics) -> Model {
             steps: 0,
             best_step: 0,
             held_out: Vec::new(),
+            weaker: Vec::new(),
         }),
     }
 }

@@ -32,6 +32,7 @@ use crate::exchange::Keeper;
 use crate::nn::{Activation, Device, Layout, Mlps, Tensor, array};
 use crate::progress::{Event, Observer, report};
 use crate::rng::Seed;
+use crate::warning::WeakerSetting;
 
 /// Hidden layers of the frozen random networks.
 const RANDOM_HIDDEN: [usize; 2] = [32, 32];
@@ -53,7 +54,8 @@ pub struct EnsembleSettings {
     /// Size of the frozen random function that each member is added to, in standard deviations of
     /// the target; zero for none. Members agree where the data makes them, and nowhere else.
     pub random_functions: f64,
-    /// Widths of the hidden layers; none makes the model linear.
+    /// Widths of the hidden layers; none makes the model linear. With fewer units in all than by default nothing is
+    /// certified, unless that is accepted by name.
     pub hidden: Vec<usize>,
     /// What hidden layers do with their sums.
     pub activation: Activation,
@@ -71,7 +73,8 @@ pub struct EnsembleSettings {
     pub learning_rate: f64,
     /// Rows per step.
     pub batch_size: usize,
-    /// Most gradient steps; by default they grow with the data, see [`steps`](Self::steps).
+    /// Most gradient steps; by default they grow with the data, see [`steps`](Self::steps). With fewer than that
+    /// nothing is certified, unless it is accepted by name.
     pub max_steps: Option<usize>,
     /// Steps between two looks at the held-out likelihood.
     pub evaluate_every: usize,
@@ -115,8 +118,30 @@ impl EnsembleSettings {
     /// Most gradient steps on so many rows: 2,500 for 10,000 of them and otherwise in proportion to the
     /// square root, but not below 1,000 nor above 25,000.
     pub fn steps(&self, rows: usize) -> usize {
+        self.max_steps.unwrap_or_else(|| Self::usual_steps(rows))
+    }
+
+    fn usual_steps(rows: usize) -> usize {
         let grown = (25.0 * (rows as f64).sqrt()) as usize;
-        self.max_steps.unwrap_or(grown.clamp(1_000, 25_000))
+        grown.clamp(1_000, 25_000)
+    }
+
+    /// What of these settings makes networks on so many rows know less than the default's. Such networks are smooth
+    /// where the truth is not, and agree on it: neither their disagreement nor a replay of the logs tells where a
+    /// policy falls.
+    fn weaker(&self, rows: usize) -> Vec<WeakerSetting> {
+        let (steps, usual_steps) = (self.steps(rows), Self::usual_steps(rows));
+        let (hidden, usual_hidden) = (&self.hidden, &Self::default().hidden);
+        let units = |hidden: &[usize]| hidden.iter().sum::<usize>();
+        let mut weaker = Vec::new();
+        if steps < usual_steps {
+            weaker.push(WeakerSetting::new("max_steps", steps, usual_steps));
+        }
+        if units(hidden) < units(usual_hidden) {
+            let [hidden, usual] = [hidden, usual_hidden].map(|hidden| format!("{hidden:?}"));
+            weaker.push(WeakerSetting::new("hidden", hidden, usual));
+        }
+        weaker
     }
 
     /// Weight of the prior against the mean log-likelihood of so many rows: ten rows' worth, as a posterior has
@@ -185,6 +210,9 @@ pub struct EnsembleReport {
     pub best_step: usize,
     /// Held-out log-likelihood per row in standardised units, averaged over members, at each look.
     pub held_out: Vec<(usize, f64)>,
+    /// Settings with which the networks know less than with the default's.
+    #[serde(default)]
+    pub weaker: Vec<WeakerSetting>,
 }
 
 impl Ensemble {
@@ -260,7 +288,8 @@ impl Ensemble {
         let Half { step, best, history, .. } = half;
         let best_step = best.steps.iter().copied().max().unwrap_or(0);
         model.networks.set_params(settings.device.tensor(best.params.view()));
-        Ok((model, EnsembleReport { steps: step, best_step, held_out: history }))
+        let weaker = settings.weaker(train.rows());
+        Ok((model, EnsembleReport { steps: step, best_step, held_out: history, weaker }))
     }
 
     fn untrained(train: &Subset<'_>, settings: &EnsembleSettings, seed: Seed) -> Self {

@@ -236,6 +236,27 @@ fn steps_grow_with_the_root_of_the_rows_within_limits() {
 }
 
 #[test]
+fn fewer_steps_or_smaller_networks_than_the_default_has_are_weaker() {
+    let names = |settings: &EnsembleSettings, rows| -> Vec<String> {
+        settings.weaker(rows).into_iter().map(|weaker| weaker.name).collect()
+    };
+    let given = |max_steps| EnsembleSettings { max_steps, ..EnsembleSettings::default() };
+    let none: [&str; 0] = [];
+    assert_eq!(names(&given(None), 100_000), none);
+    assert_eq!(names(&given(Some(2_500)), 10_000), none);
+    assert_eq!(names(&given(Some(2_000)), 100_000), ["max_steps"]);
+    let wider = EnsembleSettings { hidden: vec![1024], ..given(None) };
+    assert_eq!(names(&wider, 100_000), none);
+    // A report says so, and one of an older version says nothing.
+    let (_, report) = Ensemble::fit(&data(8).all(), &quick(), Seed(0), &Silent).unwrap();
+    let said: Vec<&str> = report.weaker.iter().map(|weaker| &*weaker.name).collect();
+    assert_eq!(said, ["max_steps", "hidden"]);
+    let mut old = serde_json::to_value(&report).unwrap();
+    old.as_object_mut().unwrap().remove("weaker");
+    assert_eq!(serde_json::from_value::<EnsembleReport>(old).unwrap().weaker, []);
+}
+
+#[test]
 fn the_prior_counts_for_ten_rows() {
     let settings = EnsembleSettings::default();
     assert_eq!([100, 10_000, 1_000_000].map(|rows| settings.prior(rows)), [1e-3, 1e-3, 1e-5]);
