@@ -145,7 +145,7 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 
-    /// Take a smaller model, fitted for a shorter time, and fewer episodes: for a first look, which certifies nothing
+    /// Take a smaller model, fitted for a shorter time, and fewer episodes: for a first look. Such a model certifies nothing
     #[arg(long)]
     pub quick: bool,
 
